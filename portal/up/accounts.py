@@ -1,0 +1,115 @@
+"""The unprivileged account that database servers run under when the platform is started as root.
+
+PostgreSQL refuses uid 0. The account needs no entry in /etc/passwd; its number is kept apart from people and from the uids of
+workspaces.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+import psutil
+
+from portal.up.errors import CannotStart
+
+FIRST_SERVER_UID = 58_432
+_TRIES = 16
+_QUIET_ACCOUNTS = ("bin", "sys", "games", "daemon", "nobody")
+_OTHERS_MAY_PASS = 0o001
+_OTHERS_MAY_READ = 0o004
+
+
+class Identity(TypedDict, total=False):
+    """The arguments of `subprocess.Popen` that change who a child is."""
+
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    uid: int
+    gid: int
+
+    @property
+    def identity(self) -> Identity:
+        if self.uid == os.geteuid():
+            return Identity()
+        return Identity(user=self.uid, group=self.gid, extra_groups=[])
+
+    def give(self, path: Path, mode: int) -> None:
+        """Make this account the owner of what the platform has just created."""
+        if self.uid != os.geteuid():
+            os.chown(path, self.uid, self.gid, follow_symlinks=False)
+        path.chmod(mode)
+
+    def give_tree(self, path: Path) -> None:
+        """Make this account the owner of everything below `path`; modes stay."""
+        if self.uid == os.geteuid():
+            return
+        for folder, _, files in os.walk(path):
+            for name in [folder, *(os.path.join(folder, file) for file in files)]:
+                os.chown(name, self.uid, self.gid, follow_symlinks=False)
+
+
+def server_account(is_named: Callable[[int], bool] | None = None) -> Account:
+    """Ourselves, unless we are root: then the first number of our range that belongs to nobody on this machine."""
+    if os.geteuid() != 0:
+        return Account(os.geteuid(), os.getegid())
+    named = is_named or _is_named
+    uid = next((number for number in range(FIRST_SERVER_UID, FIRST_SERVER_UID + _TRIES) if not named(number)), FIRST_SERVER_UID)
+    return Account(uid, uid)
+
+
+def named_account(account: Account) -> Account:
+    """The account itself where it has a name; else an old system account that runs nothing, for programs that insist on a name."""
+    if _is_named(account.uid):
+        return account
+    busy = {process.info["uids"].real for process in psutil.process_iter(["uids"]) if process.info["uids"]}
+    known = [pwd.getpwnam(name) for name in _QUIET_ACCOUNTS if _exists(name)]
+    for entry in known:
+        if entry.pw_uid not in busy:
+            return Account(entry.pw_uid, entry.pw_gid)
+    raise CannotStart("No unprivileged account found to initialise PostgreSQL with: start as another user than root.")
+
+
+def can_reach(account: Account, path: Path) -> bool:
+    """Whether the account may pass every folder above `path` and, where it exists, read it."""
+    resolved = path.resolve()
+    if account.uid == os.geteuid():
+        return True
+    parents_pass = all(_others_may(parent, _OTHERS_MAY_PASS) for parent in resolved.parents if parent.exists())
+    return parents_pass and (not resolved.exists() or _others_may(resolved, _OTHERS_MAY_PASS | _OTHERS_MAY_READ))
+
+
+def can_pass_to(account: Account, path: Path) -> bool:
+    """Whether the account may pass every folder above `path`; what `path` itself allows is the caller's to set."""
+    if account.uid == os.geteuid():
+        return True
+    return all(_others_may(parent, _OTHERS_MAY_PASS) for parent in path.resolve().parents if parent.exists())
+
+
+def _others_may(path: Path, bits: int) -> bool:
+    return path.stat().st_mode & bits == bits
+
+
+def _is_named(uid: int) -> bool:
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    return True
+
+
+def _exists(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
