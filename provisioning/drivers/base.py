@@ -1,0 +1,195 @@
+"""What every driver offers. Pure: no Django, no database, frozen values in and out.
+
+Each call is idempotent, prompt (asks and returns, about a second) and safe when several processes
+call it at once for one workload. Nothing here waits for a server to come up: the reconciler asks
+again. A call that could not be answered raises `DriverUnavailable`; that is "unknown", never "gone".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
+from uuid import UUID
+
+
+class DriverUnavailable(Exception):
+    """The driver could not say or do it now. Try again; conclude nothing."""
+
+
+class ProbeFailed(Exception):
+    """Activity could not be read. It is unknown, and unknown never stops anything."""
+
+
+class VolumeInUse(Exception):
+    """A volume cannot be removed while a workload holds it."""
+
+
+class Phase(StrEnum):
+    ABSENT = "absent"  # never started here, or removed
+    STARTING = "starting"  # capacity may be bound (`started_at`), the server does not listen yet
+    RUNNING = "running"  # the server listens; `ready` says whether it answered just now
+    STOPPING = "stopping"  # asked to end; capacity is still held
+    STOPPED = "stopped"  # everything is gone; a reason says when nobody asked for it
+    FAILED = "failed"  # everything is gone because the server itself failed
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why, for machines (`code`) and for people (`message`)."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceSpec:
+    """Everything a driver may know of a workload."""
+
+    workload_id: UUID
+    organization_id: UUID
+    project_id: UUID
+    volume_id: UUID
+    kind: str
+    image: str
+    vcpus: int
+    memory_gib: int
+    disk_gib: int
+    accelerator: str | None = None
+    accelerator_count: int = 0
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What is so. `started_at` and `ended_at` are real instants (UTC, microseconds).
+
+    `ended_at` is the real end of the last process, else the last certain observation of it. It is
+    kept after `ensure_absent`, so that a lost answer can be asked for again. Between `started_at`
+    and `ended_at` capacity is held. `incarnation` names one run of the workload.
+    """
+
+    phase: Phase
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    ready: bool = False
+    reason: Reason | None = None
+    log_tail: tuple[str, ...] = ()
+    incarnation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the proxy reaches the server: a unix socket, or host and port."""
+
+    unix_socket: str | None = None
+    host: str | None = None
+    port: int | None = None
+    base_path: str = "/"
+
+
+@runtime_checkable
+class WorkloadDriver(Protocol):
+    def observe(self, spec: WorkspaceSpec) -> Observation: ...
+
+    def ensure_present(self, spec: WorkspaceSpec) -> Observation:
+        """One server runs, never two.
+
+        A run that ended unasked (FAILED, or STOPPED with a reason) is answered as it is until
+        `ensure_stopped` acknowledged it; only then does the next call start a new one. A start is
+        thus never repeated behind the back of the one who must close its usage session.
+        """
+        ...
+
+    def ensure_stopped(self, spec: WorkspaceSpec) -> Observation:
+        """Nothing runs. Asks first, ends by force after the grace period. Files stay.
+
+        Call until the phase is STOPPED, FAILED or ABSENT, also after a failure: it acknowledges.
+        """
+        ...
+
+    def ensure_absent(self, spec: WorkspaceSpec) -> Observation:
+        """Nothing is left but the volume. Call until the phase is ABSENT."""
+        ...
+
+    def endpoint_of(self, spec: WorkspaceSpec) -> Endpoint | None: ...
+
+    def logs(self, spec: WorkspaceSpec, *, tail: int) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KernelActivity:
+    name: str
+    busy: bool
+    last_activity: datetime | None
+    connections: int
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalActivity:
+    """`busy`: a process runs under the terminal's shell."""
+
+    name: str
+    busy: bool
+    last_activity: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityReading:
+    """Signals at one instant. Page views are none. `detached` counts processes that left their
+    terminal or kernel and still run."""
+
+    at: datetime
+    kernels: tuple[KernelActivity, ...]
+    terminals: tuple[TerminalActivity, ...]
+    connections: int
+    detached: int
+
+    @property
+    def busy(self) -> bool:
+        """Work is going on at this instant (an open connection alone is not work)."""
+        working = any(kernel.busy for kernel in self.kernels)
+        return (
+            working
+            or any(terminal.busy for terminal in self.terminals)
+            or self.detached > 0
+        )
+
+    @property
+    def last_activity(self) -> datetime | None:
+        instants = [each.last_activity for each in (*self.kernels, *self.terminals)]
+        return max(
+            (instant for instant in instants if instant is not None), default=None
+        )
+
+
+@runtime_checkable
+class ReportsActivity(Protocol):
+    def activity(self, spec: WorkspaceSpec, *, now: datetime) -> ActivityReading:
+        """Raises `ProbeFailed` where any signal could not be read."""
+        ...
+
+
+@runtime_checkable
+class KeepsVolumes(Protocol):
+    def ensure_volume_absent(self, *, project_id: UUID, volume_id: UUID) -> None:
+        """Idempotent. Raises `VolumeInUse` while a workload holds it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """Something that runs and that nobody wishes for."""
+
+    workload_id: UUID
+    processes: tuple[int, ...]
+    started_at: datetime | None
+
+
+@runtime_checkable
+class FindsStrays(Protocol):
+    def strays(self, known: Collection[UUID]) -> tuple[Stray, ...]: ...
+
+    def end_stray(self, stray: Stray) -> Observation: ...
