@@ -1,7 +1,7 @@
 """The unprivileged account that database servers run under when the platform is started as root.
 
-PostgreSQL refuses uid 0. The account needs no entry in /etc/passwd; its number is kept apart from people and from the uids of
-workspaces.
+PostgreSQL refuses uid 0. The account needs no entry in /etc/passwd; its number is kept apart from people and from the
+uids of workspaces.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Account:
             os.chown(path, self.uid, self.gid, follow_symlinks=False)
         path.chmod(mode)
 
-    def give_tree(self, path: Path) -> None:
-        """Make this account the owner of everything below `path`; modes stay."""
+    def give_tree(self, tree: Path) -> None:
+        """Make this account the owner of everything below `tree`; modes stay."""
         if self.uid == os.geteuid():
             return
-        for folder, _, files in os.walk(path):
-            for name in [folder, *(os.path.join(folder, file) for file in files)]:
-                os.chown(name, self.uid, self.gid, follow_symlinks=False)
+        for folder, _, files in os.walk(tree):
+            for path in [Path(folder), *(Path(folder, file) for file in files)]:
+                os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
 
 def server_account(is_named: Callable[[int], bool] | None = None) -> Account:
@@ -63,12 +63,14 @@ def server_account(is_named: Callable[[int], bool] | None = None) -> Account:
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid())
     named = is_named or _is_named
-    uid = next((number for number in range(FIRST_SERVER_UID, FIRST_SERVER_UID + _TRIES) if not named(number)), FIRST_SERVER_UID)
+    uid = next(
+        (number for number in range(FIRST_SERVER_UID, FIRST_SERVER_UID + _TRIES) if not named(number)), FIRST_SERVER_UID
+    )
     return Account(uid, uid)
 
 
 def named_account(account: Account) -> Account:
-    """The account itself where it has a name; else an old system account that runs nothing, for programs that insist on a name."""
+    """For programs that insist on a name: itself if it has one, else an old system account that runs nothing."""
     if _is_named(account.uid):
         return account
     busy = {process.info["uids"].real for process in psutil.process_iter(["uids"]) if process.info["uids"]}

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -22,11 +23,12 @@ from portal.up.valkey import Valkey, find_binary, reachable_binary
 
 _READY_SECONDS = 60.0
 _END_SECONDS = 20.0
+_POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Addresses of both servers. Every database made from template1 has the roles' grants and the extensions already."""
+    """Every database made from template1 has the roles' grants and the extensions already."""
 
     owner_url: str
     app_url: str
@@ -67,8 +69,10 @@ def _running_postgres(directory: Path, account: Account) -> Iterator[Postgres]:
         durable=False,
     )
     server.initialise()
-    with _running(server.command(), server.environment(), account, directory / "postgres.log", signal.SIGINT) as process:
-        _ready(server, process, directory / "postgres.log")
+    with _running(
+        server.command(), server.environment(), account, directory / "postgres.log", signal.SIGINT
+    ) as process:
+        _wait_until_ready(server, process, directory / "postgres.log")
         yield server
 
 
@@ -84,16 +88,17 @@ def _running_valkey(directory: Path, account: Account) -> Iterator[Valkey]:
     )
     server.initialise()
     with _running(server.command(), server.environment(), account, directory / "valkey.log", signal.SIGTERM) as process:
-        _ready(server, process, directory / "valkey.log")
+        _wait_until_ready(server, process, directory / "valkey.log")
         yield server
 
 
-def _ready(server: Postgres | Valkey, process: subprocess.Popen[bytes], log: Path) -> None:
-    try:
-        server.wait_until_ready(seconds=_READY_SECONDS, still_runs=lambda: process.poll() is None)
-    except CannotStart as error:
-        last = log.read_text(errors="replace").splitlines()[-3:]
-        raise CannotStart(f"{error}: {' / '.join(last)}") from error
+def _wait_until_ready(server: Postgres | Valkey, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + _READY_SECONDS
+    while not server.answers():
+        if process.poll() is not None or time.monotonic() > deadline:
+            last = log.read_text(errors="replace").splitlines()[-3:]
+            raise CannotStart(f"{log.stem} does not start: {' / '.join(last)}")
+        time.sleep(_POLL_SECONDS)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ def free_port() -> int:
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen there now: connections that only linger do not count, as servers reuse the address."""
+    """Whether a server could listen there now. Connections that only linger do not count: servers reuse the address."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

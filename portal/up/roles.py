@@ -1,7 +1,9 @@
-"""The database's roles: an owner that runs migrations and backups, and a web role that owns nothing and sees only its rows.
+"""The database's roles: an owner that runs migrations and backups, and a web role that owns nothing and sees only its
+rows.
 
-`steelyard_app` is what web, proxy, worker and beat log in as. It may become `steelyard_platform` for a transaction (the console, after
-authorising); row-level security binds both. EXECUTE on functions is granted function by function, where they are made.
+`steelyard_app` is what web, proxy, worker and beat log in as. It may become `steelyard_platform` for a transaction
+(the console, after authorising); row-level security binds both. EXECUTE on functions is granted function by function,
+where they are made.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ _SCHEMA = sql.Identifier("public")
 
 
 def prepare(owner_url: str, app_password: str) -> None:
-    """Create or renew roles, grants and extensions in the database of `owner_url`. Safe to repeat; raises CannotStart."""
+    """Create or renew roles, grants and extensions in the owner's database. Safe to repeat; raises CannotStart."""
     try:
         with psycopg.connect(owner_url, connect_timeout=_CONNECT_SECONDS) as connection:
             is_superuser = _refuse_weak_owner(connection)
@@ -48,10 +50,15 @@ def app_url(owner_url: str, app_password: str) -> str:
 
 def _refuse_weak_owner(connection: Connection[TupleRow]) -> bool:
     """Whether the owner is a superuser. Backups and definer functions must see every tenant's rows."""
-    row = connection.execute("SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user").fetchone()
+    row = connection.execute(
+        "SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user"
+    ).fetchone()
     if row is None or not (row[1] or row[2]):
         name = row[0] if row else "unknown"
-        raise CannotStart(f"The database owner “{name}” must be a superuser or have BYPASSRLS: ALTER ROLE {name} BYPASSRLS CREATEROLE;")
+        raise CannotStart(
+            f"The database owner “{name}” must be a superuser or have BYPASSRLS: "
+            f"ALTER ROLE {name} BYPASSRLS CREATEROLE;"
+        )
     return bool(row[1])
 
 
@@ -62,7 +69,9 @@ def _one_at_a_time(connection: Connection[TupleRow]) -> None:
 def _create_role(connection: Connection[TupleRow], name: str, attributes: str) -> None:
     exists = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone()
     verb = "ALTER" if exists else "CREATE"
-    statement = sql.SQL("{} ROLE {} {} NOCREATEDB NOCREATEROLE").format(sql.SQL(verb), sql.Identifier(name), sql.SQL(attributes))
+    statement = sql.SQL("{} ROLE {} {} NOCREATEDB NOCREATEROLE").format(
+        sql.SQL(verb), sql.Identifier(name), sql.SQL(attributes)
+    )
     connection.execute(statement)
     _refuse_strong_role(connection, name)
 
@@ -71,7 +80,9 @@ def _refuse_strong_role(connection: Connection[TupleRow], name: str) -> None:
     """New roles are neither; an existing one is only stripped by a superuser, so look rather than assume."""
     row = connection.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = %s", [name]).fetchone()
     if row and row[0]:
-        raise CannotStart(f"The role “{name}” must not bypass row-level security: ALTER ROLE {name} NOSUPERUSER NOBYPASSRLS;")
+        raise CannotStart(
+            f"The role “{name}” must not bypass row-level security: ALTER ROLE {name} NOSUPERUSER NOBYPASSRLS;"
+        )
 
 
 def _set_password(connection: Connection[TupleRow], name: str, password: str) -> None:

