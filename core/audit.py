@@ -1,0 +1,75 @@
+"""Every mutating act leaves exactly one event: done acts in their own transaction, refused ones after the rollback."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db import connection, transaction
+
+from core import acts, scope
+from core.errors import NotFound
+from core.models import AuditEvent, Outcome
+from core.types import PLATFORM_ORGANIZATION_ID, Actor, Json, ObjectRef, Reason
+
+
+def record(
+    actor: Actor,
+    verb: str,
+    ref: ObjectRef,
+    *,
+    now: datetime,
+    before: Mapping[str, Json] | None = None,
+    after: Mapping[str, Json] | None = None,
+) -> None:
+    """Write the event of an act that is done, in the act's own transaction. A second call in one act is an error."""
+    current = scope.require()
+    event = _event(actor, verb, ref, now=now, outcome=Outcome.DONE)
+    event.organization_id = current.organization_id or PLATFORM_ORGANIZATION_ID
+    event.before = dict(before) if before is not None else None
+    event.after = dict(after) if after is not None else None
+    event.save(force_insert=True)
+    _let_audited_writes_pass(event)
+
+
+def record_refusal(actor: Actor, verb: str, ref: ObjectRef, *, outcome: Outcome, reason: Reason, now: datetime) -> None:
+    """Write the event of an act that was denied or failed, after its rollback, in a transaction of its own.
+
+    It goes to the chain of the *actor's* organisation, with the id that was asked for.
+    """
+    event = _event(actor, verb, ref, now=now, outcome=outcome)
+    event.organization_id = actor.organization_id or PLATFORM_ORGANIZATION_ID
+    event.reason = reason.as_json()
+    with scope.of_organization(event.organization_id), transaction.atomic():
+        AuditEvent.objects.bulk_create([event], ignore_conflicts=True)
+
+
+def ref_of_missing(error: NotFound) -> ObjectRef:
+    return error.ref
+
+
+def _event(actor: Actor, verb: str, ref: ObjectRef, *, now: datetime, outcome: Outcome) -> AuditEvent:
+    act = acts.current()
+    return AuditEvent(
+        act_id=act.id,
+        at=now,
+        actor_kind=actor.kind,
+        actor_id=actor.id,
+        actor_part=actor.label if actor.is_system else "",
+        on_behalf_of=actor.on_behalf_of,
+        token_id=actor.token_id,
+        verb=verb,
+        object_kind=ref.kind,
+        object_id=ref.id[:200],
+        object_label=ref.label[:200],
+        outcome=outcome,
+        source_kind=act.source.kind,
+        source_address=act.source.address[:64],
+        request_id=act.source.request_id[:64],
+    )
+
+
+def _let_audited_writes_pass(event: AuditEvent) -> None:
+    """Triggers on audited tables refuse, at commit, whatever was written without an event."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('steelyard.act', %s, true)", [str(event.act_id)])

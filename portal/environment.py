@@ -1,0 +1,110 @@
+"""The environment, read once, typed, at boot. A value that cannot be meant stops the start with one clear line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+ROOT = Path(__file__).resolve().parent.parent
+DEMO_SECRET = "insecure-for-checks-only"
+
+
+class Mode(StrEnum):
+    """`embedded`: `make up` on one machine; `production`: containers or hosts; `check`: linting, tests, schema."""
+
+    EMBEDDED = "embedded"
+    PRODUCTION = "production"
+    CHECK = "check"
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    mode: Mode
+    secret_key: str
+    debug: bool
+    database_url: str
+    redis_url: str
+    state: Path
+    portal_origin: str
+    proxy_port: int
+    workspace_domain: str
+    workspace_python: Path
+    field_key: str
+    allowed_hosts: tuple[str, ...]
+
+
+def read(variables: Mapping[str, str] = os.environ) -> Environment:
+    """The settings of this process. Raises ImproperlyConfigured where production would be unsafe."""
+    port = _integer(variables, "STEELYARD_PORT", 8000)
+    environment = Environment(
+        mode=_mode(variables.get("STEELYARD_ENVIRONMENT", Mode.CHECK)),
+        secret_key=variables.get("STEELYARD_SECRET_KEY", DEMO_SECRET),
+        debug=variables.get("STEELYARD_DEBUG", "") == "1",
+        database_url=variables.get("DATABASE_URL", "postgresql://steelyard@127.0.0.1:5432/steelyard"),
+        redis_url=variables.get("REDIS_URL", "redis://127.0.0.1:6379/0"),
+        state=Path(variables.get("STEELYARD_STATE", ROOT / "var")),
+        portal_origin=variables.get("STEELYARD_PORTAL_ORIGIN", f"http://127.0.0.1:{port}").rstrip("/"),
+        proxy_port=_integer(variables, "STEELYARD_PROXY_PORT", port + 1),
+        workspace_domain=variables.get("WORKSPACE_DOMAIN", "localhost"),
+        workspace_python=Path(variables.get("STEELYARD_WORKSPACE_PYTHON", ROOT / ".venv-workspace" / "bin" / "python")),
+        field_key=variables.get("STEELYARD_FIELD_KEY", ""),
+        allowed_hosts=tuple(
+            host.strip() for host in variables.get("STEELYARD_ALLOWED_HOSTS", "").split(",") if host.strip()
+        ),
+    )
+    if environment.mode is not Mode.CHECK:
+        _refuse_unsafe(environment)
+    return environment
+
+
+def database(url: str) -> dict[str, object]:
+    """Django's words for a PostgreSQL address, with a small connection pool and no server-side state kept."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("postgres", "postgresql"):
+        raise ImproperlyConfigured(f"DATABASE_URL must be a postgresql:// address, not {parts.scheme}://.")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(parts.hostname or ""),
+        "PORT": parts.port or "",
+        "CONN_MAX_AGE": 0,
+        "DISABLE_SERVER_SIDE_CURSORS": True,
+        "OPTIONS": {"prepare_threshold": None, "pool": {"min_size": 1, "max_size": 8, "timeout": 10}},
+    }
+
+
+def _mode(word: str) -> Mode:
+    try:
+        return Mode(word)
+    except ValueError:
+        raise ImproperlyConfigured(f"STEELYARD_ENVIRONMENT must be one of {', '.join(Mode)}, not {word!r}.") from None
+
+
+def _integer(variables: Mapping[str, str], name: str, default: int) -> int:
+    word = variables.get(name, str(default))
+    if not word.isdigit() or not 0 < int(word) < 65536:
+        raise ImproperlyConfigured(f"{name} must be a port number between 1 and 65535, not {word!r}.")
+    return int(word)
+
+
+def _refuse_unsafe(environment: Environment) -> None:
+    if environment.secret_key == DEMO_SECRET or len(environment.secret_key) < 32:
+        raise ImproperlyConfigured("STEELYARD_SECRET_KEY must be a secret of at least 32 characters, yours alone.")
+    if environment.mode is not Mode.PRODUCTION:
+        return
+    if environment.debug:
+        raise ImproperlyConfigured("STEELYARD_DEBUG shows secrets to visitors: unset it in production.")
+    if not environment.allowed_hosts or any("*" in host or host == "." for host in environment.allowed_hosts):
+        raise ImproperlyConfigured(
+            "STEELYARD_ALLOWED_HOSTS must name the portal's hosts in production, without a wildcard."
+        )
+    if not environment.portal_origin.startswith("https://"):
+        raise ImproperlyConfigured("STEELYARD_PORTAL_ORIGIN must be an https:// address in production.")

@@ -1,0 +1,89 @@
+"""Who asks: a bearer token or the portal's session, and the organisation in which they act."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.http import HttpRequest
+
+from core.types import ANONYMOUS, Actor, ActorKind
+from tenants.credentials import is_well_formed
+from tenants.selectors import organization_ids_of_user, token_by_secret
+from tenants.services import tokens
+
+SESSION_ORGANIZATION = "organization_id"
+SESSION_PROJECT = "project"
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What a request says of itself before a scope is open."""
+
+    organization_id: UUID | None = None
+    user_id: UUID | None = None
+    token_id: UUID | None = None
+    session_key: str = ""
+    refused: bool = False
+
+
+def claim(request: HttpRequest) -> Claimed:
+    """Find the organisation and the credential. Touches no tenant table; `refused` means a credential was wrong."""
+    header = request.headers.get("Authorization", "")
+    if header:
+        return _claimed_by_token(header)
+    user = request.user
+    if not user.is_authenticated:
+        return Claimed()
+    organizations = organization_ids_of_user(user.pk)
+    chosen = request.session.get(SESSION_ORGANIZATION)
+    active = next((found for found in organizations if str(found) == chosen), None)
+    return Claimed(
+        organization_id=active or (organizations[0] if organizations else None),
+        user_id=user.pk,
+        session_key=request.session.session_key or "",
+    )
+
+
+def actor_of(request: HttpRequest, claimed: Claimed, *, now: datetime) -> Actor:
+    """The actor, inside the scope of the claimed organisation."""
+    if claimed.token_id is not None:
+        return _actor_of_token(claimed, now)
+    if claimed.user_id is None:
+        return ANONYMOUS
+    return Actor(
+        kind=ActorKind.USER,
+        id=claimed.user_id,
+        organization_id=claimed.organization_id,
+        label=request.user.email,  # type: ignore[union-attr]
+        session_key=claimed.session_key,
+        platform_role=request.user.platform_role,  # type: ignore[union-attr]
+    )
+
+
+def _claimed_by_token(header: str) -> Claimed:
+    scheme, _, secret = header.partition(" ")
+    secret = secret.strip()
+    if scheme.lower() != "bearer" or not is_well_formed(secret):
+        return Claimed(refused=True)
+    found = token_by_secret(secret)
+    if found is None:
+        return Claimed(refused=True)
+    return Claimed(organization_id=found[0], token_id=found[1])
+
+
+def _actor_of_token(claimed: Claimed, now: datetime) -> Actor:
+    assert claimed.token_id is not None
+    token = tokens.living(token_id=claimed.token_id, now=now)
+    if token is None:
+        return ANONYMOUS
+    return Actor(
+        kind=ActorKind.USER,
+        id=token.user_id,
+        organization_id=token.organization_id,
+        label=token.user.email,
+        token_id=token.pk,
+        scopes=frozenset(token.scopes) if token.scopes else None,
+        platform_role=token.user.platform_role,
+    )

@@ -1,0 +1,235 @@
+"""Settings. What differs between installations comes from the environment, through `portal.environment`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from csp.constants import NONCE, NONE, SELF
+
+from portal import environment as env
+
+ENVIRONMENT = env.read()
+PRODUCTION = ENVIRONMENT.mode is env.Mode.PRODUCTION
+BASE_DIR = env.ROOT
+
+SECRET_KEY = ENVIRONMENT.secret_key
+DEBUG = ENVIRONMENT.debug
+ALLOWED_HOSTS = list(ENVIRONMENT.allowed_hosts) or ["127.0.0.1", "localhost", "testserver"]
+ROOT_URLCONF = "portal.urls"
+WSGI_APPLICATION = "portal.wsgi.application"
+
+INSTALLED_APPS = [
+    "portal",
+    "inference",
+    "mlops",
+    "provisioning",
+    "billing",
+    "tenants",
+    "core",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.humanize",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "guardian",
+    "allauth",
+    "allauth.account",
+    "allauth.usersessions",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_htmx",
+    "django_cotton",
+    "lucide",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "portal.middleware.request_id.RequestIdMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "allauth.usersessions.middleware.UserSessionsMiddleware",
+    "portal.middleware.scope.ScopeMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "portal.web.shell.shell",
+            ],
+        },
+    }
+]
+
+DATABASES = {"default": env.database(ENVIRONMENT.database_url)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+STEELYARD_TENANT_MODEL = "tenants.Organization"
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+USE_I18N = True
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static" / "src"]
+STATIC_ROOT = ENVIRONMENT.state / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if ENVIRONMENT.mode is env.Mode.CHECK
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = ENVIRONMENT.mode is env.Mode.CHECK
+
+# People and sessions
+AUTH_USER_MODEL = "tenants.User"
+AUTHENTICATION_BACKENDS = [
+    "allauth.account.auth_backends.AuthenticationBackend",
+    "guardian.backends.ObjectPermissionBackend",
+]
+ANONYMOUS_USER_NAME = None
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "home"
+ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_PREVENT_ENUMERATION = True
+ACCOUNT_ADAPTER = "portal.accounts.InvitedOnlyAdapter"
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
+USERSESSIONS_TRACK_ACTIVITY = True
+SESSION_COOKIE_AGE = int(timedelta(days=14).total_seconds())
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+
+# Browsers
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+CSRF_TRUSTED_ORIGINS = [ENVIRONMENT.portal_origin]
+if PRODUCTION:
+    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    SESSION_COOKIE_NAME = "__Host-sessionid"
+    CSRF_COOKIE_NAME = "__Host-csrftoken"
+    SECURE_SSL_REDIRECT = True
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = int(timedelta(days=365).total_seconds())
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF, NONCE],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# API
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["portal.api.authentication.ScopedAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["portal.api.authentication.HasActor"],
+    "DEFAULT_RENDERER_CLASSES": ["core.api.rendering.JsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["core.api.rendering.JsonParser"],
+    "DEFAULT_SCHEMA_CLASS": "core.api.schema.DeclaredSchema",
+    "EXCEPTION_HANDLER": "portal.api.problems.answer",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Steelyard",
+    "DESCRIPTION": "Governed, measured and billable AI services on GPU clusters.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+}
+API_BODY_LIMIT_BYTES = 1_048_576
+DATA_UPLOAD_MAX_MEMORY_SIZE = API_BODY_LIMIT_BYTES
+API_RATE_LIMIT_PER_MINUTE = 1200
+
+# Cache and tasks
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": ENVIRONMENT.redis_url}}
+CELERY_BROKER_URL = ENVIRONMENT.redis_url
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 60,
+    "unacked_restore_interval": 2,
+    "unacked_restore_throttle": 1,
+    "socket_timeout": 5,
+    "socket_connect_timeout": 1,
+}
+CELERY_TASK_ROUTES = {"provisioning.*": {"queue": "provisioning"}, "*": {"queue": "default"}}
+CELERY_BEAT_SCHEDULE = {
+    "sweep-workloads": {"task": "provisioning.sweep_workloads", "schedule": 2.0, "options": {"expires": 4}},
+    "sweep-activity": {"task": "provisioning.sweep_activity", "schedule": 30.0, "options": {"expires": 30}},
+    "sweep-strays": {"task": "provisioning.sweep_strays", "schedule": 60.0, "options": {"expires": 60}},
+    "sweep-volumes": {"task": "provisioning.sweep_volumes", "schedule": 300.0, "options": {"expires": 300}},
+}
+
+# Workloads
+STEELYARD = {
+    "STATE": ENVIRONMENT.state,
+    "PORTAL_ORIGIN": ENVIRONMENT.portal_origin,
+    "WORKSPACE_DOMAIN": ENVIRONMENT.workspace_domain,
+    "WORKSPACE_SCHEME": "https" if PRODUCTION else "http",
+    "PROXY_PORT": ENVIRONMENT.proxy_port,
+    "WORKSPACE_PYTHON": ENVIRONMENT.workspace_python,
+    "LOCAL_DRIVER_ALLOWED": not PRODUCTION,
+    "LEASE": timedelta(seconds=30),
+    "START_DEADLINE": timedelta(minutes=5),
+    "STOP_DEADLINE": timedelta(minutes=2),
+    "POLL_EVERY": timedelta(seconds=1),
+    "ENTRY_CODE_LIFETIME": timedelta(seconds=30),
+    "VOLUME_KEPT": timedelta(days=7),
+    "IDLE_STOP_AFTER": timedelta(minutes=60),
+    "MAXIMUM_LIFETIME": timedelta(hours=24),
+    "WARN_BEFORE_STOP": timedelta(minutes=10),
+    "EXTEND_BY": timedelta(hours=2),
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "handlers": {"console": {"class": "logging.StreamHandler"}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+}

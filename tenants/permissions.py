@@ -1,0 +1,78 @@
+"""The one door: who may do what on which object. Unknown means no."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db.models import Q
+
+from core.errors import Forbidden, NotFound
+from core.types import Actor
+from tenants.enums import Permission
+from tenants.models import Organization, OrganizationGrant, Project, ProjectGrant
+
+_VIEW = {Organization: Permission.VIEW_ORGANIZATION, Project: Permission.VIEW_PROJECT}
+
+
+def authorize(actor: Actor, permission: Permission, target: Organization | Project) -> None:
+    """Raise unless the actor holds the permission on the target or above it.
+
+    NotFound for a stranger to the object, Forbidden (naming the permission) for one who may see it.
+    """
+    held = permissions_on(actor, target)
+    if permission in held:
+        return
+    view = _VIEW[type(target)]
+    if view not in held:
+        raise NotFound(target.ref.kind, target.pk)
+    raise Forbidden(permission, target.ref)
+
+
+def permissions_on(actor: Actor, target: Organization | Project) -> frozenset[Permission]:
+    """Everything the actor may do on the target, by its own grants and the organisation's, within its token's scopes."""
+    organization_id = target.pk if isinstance(target, Organization) else target.organization_id
+    if actor.organization_id != organization_id:
+        return frozenset()
+    if actor.is_system:
+        return frozenset(Permission)
+    if actor.id is None:
+        return frozenset()
+    project_id = target.pk if isinstance(target, Project) else None
+    return _within_scopes(actor, _held_by(actor.id, project_id))
+
+
+def holds(actor: Actor, permission: Permission, target: Organization | Project) -> bool:
+    return permission in permissions_on(actor, target)
+
+
+def _held_by(user_id: UUID, project_id: UUID | None) -> frozenset[Permission]:
+    codenames = OrganizationGrant.objects.filter(user_id=user_id).values_list("permission__codename", flat=True)
+    if project_id is not None:
+        codenames = codenames.union(
+            ProjectGrant.objects.filter(user_id=user_id, content_object_id=project_id).values_list(
+                "permission__codename", flat=True
+            )
+        )
+    return frozenset(Permission(codename) for codename in codenames if codename in Permission.values)
+
+
+def _within_scopes(actor: Actor, held: frozenset[Permission]) -> frozenset[Permission]:
+    if actor.scopes is None:
+        return held
+    return frozenset(permission for permission in held if permission.value in actor.scopes)
+
+
+def projects_filter(actor: Actor, permission: Permission, *, prefix: str = "") -> Q:
+    """The condition that a row's project is one where the actor holds the permission.
+
+    `prefix` leads from the row to its project's id column ("project_id" for a workload; empty for Project itself).
+    """
+    column = prefix or "pk"
+    if actor.is_system:
+        return Q()
+    if actor.id is None or (actor.scopes is not None and permission.value not in actor.scopes):
+        return Q(pk__in=[])
+    if OrganizationGrant.objects.filter(user_id=actor.id, permission__codename=permission.value).exists():
+        return Q()
+    granted = ProjectGrant.objects.filter(user_id=actor.id, permission__codename=permission.value)
+    return Q(**{f"{column}__in": granted.values("content_object_id")})

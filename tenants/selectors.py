@@ -1,0 +1,124 @@
+"""Questions about tenancy, always asked by an actor or inside a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from core.errors import NotFound
+from core.types import Actor
+from tenants.credentials import hash_secret
+from tenants.enums import Permission
+from tenants.models import AccessToken, Membership, Organization, Project, Quota, QuotaHold, User
+from tenants.permissions import holds, projects_filter
+from tenants.types import QuotaLine
+
+
+def organization_of(actor: Actor) -> Organization:
+    """The organisation that the actor acts in. Raises NotFound where it is a member of none."""
+    found = Organization.objects.filter(pk=actor.organization_id).first()
+    if found is None:
+        raise NotFound("organization", actor.organization_id)
+    return found
+
+
+def organizations_of_user(user_id: UUID) -> list[Organization]:
+    """Every organisation that a person belongs to, by slug. Needs a scope that names the person."""
+    return list(Organization.objects.filter(pk__in=organization_ids_of_user(user_id)).order_by("slug"))
+
+
+def organization_ids_of_user(user_id: UUID) -> list[UUID]:
+    """Asked before a tenant is known: ids only, oldest membership first."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT steelyard_organizations_of(%s)", [user_id])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def projects_with(actor: Actor, permission: Permission) -> QuerySet[Project]:
+    """The projects of the actor's organisation where it holds the permission."""
+    return Project.objects.filter(projects_filter(actor, permission)).select_related("organization").order_by("slug")
+
+
+def project_for(actor: Actor, asked: str | UUID) -> Project:
+    """A project by id or `organization/project` slugs, if the actor may see it. Raises NotFound otherwise."""
+    visible = projects_with(actor, Permission.VIEW_PROJECT)
+    found = visible.filter(**_project_key(asked)).first() if _project_key(asked) else None
+    if found is None:
+        raise NotFound("project", asked)
+    return found
+
+
+def project_by_id(project_id: UUID) -> Project:
+    """A project of the scope's organisation, for the platform's own parts."""
+    return Project.objects.select_related("organization").get(pk=project_id)
+
+
+def people_by_id(ids: Iterable[UUID]) -> dict[UUID, User]:
+    """People whom rows already visible to the caller refer to."""
+    return User.objects.in_bulk([*ids])
+
+
+def members_of(actor: Actor) -> QuerySet[Membership]:
+    """Who belongs to the actor's organisation. Empty for one who may not see members."""
+    if not holds(actor, Permission.VIEW_MEMBERS, organization_of(actor)):
+        return Membership.objects.none()
+    return Membership.objects.select_related("user", "project").order_by("user__email", "project__slug")
+
+
+def memberships_of(actor: Actor) -> list[Membership]:
+    """The actor's own roles in its organisation."""
+    return list(Membership.objects.filter(user_id=actor.id).select_related("project").order_by("created_at"))
+
+
+def tokens_of(actor: Actor) -> QuerySet[AccessToken]:
+    """The actor's own living tokens."""
+    return AccessToken.objects.filter(user_id=actor.id, revoked_at__isnull=True).order_by("-id")
+
+
+def token_by_secret(secret: str) -> tuple[UUID, UUID] | None:
+    """(organisation id, token id) of a presented secret; None for an unknown one. Asked before a tenant is known."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT organization_id, token_id FROM steelyard_token_by_hash(%s)", [hash_secret(secret)])
+        row = cursor.fetchone()
+    return (row[0], row[1]) if row else None
+
+
+def quotas_visible_to(actor: Actor) -> QuerySet[Quota]:
+    return (
+        Quota.objects.filter(projects_filter(actor, Permission.VIEW_QUOTA, prefix="project_id"))
+        .select_related("project")
+        .order_by("project__slug", "resource")
+    )
+
+
+def quota_lines(project_id: UUID) -> dict[str, QuotaLine]:
+    """Limit and used of one project, by resource name."""
+    rows = Quota.objects.filter(project_id=project_id).order_by("resource")
+    return {
+        row.resource: QuotaLine(
+            id=row.pk, project_id=row.project_id, resource=row.resource, limit=row.limit, used=row.used
+        )
+        for row in rows
+    }
+
+
+def holds_of(quota_ids: Iterable[UUID]) -> dict[UUID, list[QuotaHold]]:
+    """Who holds what, largest first, by quota."""
+    found: dict[UUID, list[QuotaHold]] = {}
+    for hold in QuotaHold.objects.filter(quota_id__in=[*quota_ids]).order_by("-amount", "holder_label"):
+        found.setdefault(hold.quota_id, []).append(hold)
+    return found
+
+
+def _project_key(asked: str | UUID) -> dict[str, object]:
+    words = str(asked)
+    organization, slash, slug = words.partition("/")
+    if slash:
+        return {"organization__slug": organization, "slug": slug}
+    try:
+        return {"pk": UUID(words)}
+    except ValueError:
+        return {}

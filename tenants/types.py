@@ -1,0 +1,63 @@
+"""Values that tenants hands to the apps above."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from core.types import ObjectRef
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Amounts of resources, by quota resource name, that a holder takes. Whole units."""
+
+    amounts: tuple[tuple[str, int], ...]
+
+    @staticmethod
+    def of(**amounts: int) -> Claim:
+        return Claim(tuple(sorted((name, amount) for name, amount in amounts.items() if amount)))
+
+    def as_dict(self) -> dict[str, int]:
+        return dict(self.amounts)
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds quota: a workload or a volume, with the label it shows."""
+
+    kind: str
+    id: UUID
+    label: str
+    owner_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaLine:
+    """One quota as it stands: limit and used, in whole units, for one project."""
+
+    id: UUID
+    project_id: UUID
+    resource: str
+    limit: int
+    used: int
+
+    @property
+    def left(self) -> int:
+        return max(self.limit - self.used, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """A person that a credential names, and the organisation in which it acts."""
+
+    user_id: UUID
+    organization_id: UUID | None
+
+
+def organization_ref(organization_id: UUID, slug: str = "") -> ObjectRef:
+    return ObjectRef(kind="organization", id=str(organization_id), label=slug)
+
+
+def project_ref(project_id: UUID, slug: str = "") -> ObjectRef:
+    return ObjectRef(kind="project", id=str(project_id), label=slug)
