@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -35,7 +35,7 @@ class TenantModel(UUIDModel):
         settings.STEELYARD_TENANT_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False
     )
 
-    objects: ScopedManager[models.Model] = ScopedManager()
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
 
     class Meta:
         abstract = True
@@ -73,7 +73,7 @@ class AuditEvent(UUIDModel):
     prev_hash = models.BinaryField(null=True)
     hash = models.BinaryField(null=True)
 
-    objects: ScopedManager[AuditEvent] = ScopedManager()
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
 
     class Meta:
         constraints = [
@@ -100,7 +100,7 @@ class IdempotencyKey(UUIDModel):
     body = models.TextField(blank=True)
     created_at = models.DateTimeField()
 
-    objects: ScopedManager[IdempotencyKey] = ScopedManager()
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
 
     class Meta:
         constraints = [

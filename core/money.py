@@ -18,7 +18,10 @@ def minor_digits(currency: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """A settled amount. Usage stays integer, rating exact fractions; only `settle` rounds, half to even, to the currency's minor unit."""
+    """A settled amount.
+
+    Usage stays integer, rating exact fractions; only `settle` rounds, half to even, to the currency's minor unit.
+    """
 
     amount: Decimal
     currency: str

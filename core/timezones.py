@@ -52,5 +52,5 @@ def first_instant(year: int, number: int, zone: str) -> datetime:
 
 def parse_month(name: str, zone: str) -> Month:
     """`2026-11` → that month. Raises ValueError for anything else."""
-    parsed = datetime.strptime(name, "%Y-%m")
+    parsed = datetime.strptime(name, "%Y-%m").replace(tzinfo=UTC)
     return month(parsed.year, parsed.month, zone)

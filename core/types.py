@@ -7,11 +7,13 @@ from enum import StrEnum
 from typing import TypeAlias, Union
 from uuid import UUID
 
-Json: TypeAlias = Union[None, bool, int, str, list["Json"], dict[str, "Json"]]
+Json: TypeAlias = Union[bool, int, str, list["Json"], dict[str, "Json"], None]
 """What is stored as JSON. Floats are left out on purpose: money and quantities travel as strings and integers."""
 
 PLATFORM_ORGANIZATION_ID = UUID("00000000-0000-7000-8000-000000000000")
 """The reserved organisation of events that belong to the platform itself."""
+
+NOBODY = UUID(int=0)
 
 
 class ActorKind(StrEnum):
@@ -42,6 +44,16 @@ class Actor:
     @property
     def is_system(self) -> bool:
         return self.kind is ActorKind.SYSTEM
+
+    @property
+    def person_id(self) -> UUID:
+        """The id for look-ups: nobody's where no person acts, so that nothing is found."""
+        return self.id or NOBODY
+
+    @property
+    def tenant_id(self) -> UUID:
+        """The organisation's id for look-ups, likewise."""
+        return self.organization_id or NOBODY
 
 
 def system_actor(name: str, organization_id: UUID | None) -> Actor:

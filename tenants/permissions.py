@@ -29,7 +29,7 @@ def authorize(actor: Actor, permission: Permission, target: Organization | Proje
 
 
 def permissions_on(actor: Actor, target: Organization | Project) -> frozenset[Permission]:
-    """Everything the actor may do on the target, by its own grants and the organisation's, within its token's scopes."""
+    """All that the actor may do on the target, by grants on it and on its organisation, within its token's scopes."""
     organization_id = target.pk if isinstance(target, Organization) else target.organization_id
     if actor.organization_id != organization_id:
         return frozenset()

@@ -19,7 +19,7 @@ from tenants.types import QuotaLine
 
 def organization_of(actor: Actor) -> Organization:
     """The organisation that the actor acts in. Raises NotFound where it is a member of none."""
-    found = Organization.objects.filter(pk=actor.organization_id).first()
+    found = Organization.objects.filter(pk=actor.tenant_id).first()
     if found is None:
         raise NotFound("organization", actor.organization_id)
     return found
@@ -70,12 +70,12 @@ def members_of(actor: Actor) -> QuerySet[Membership]:
 
 def memberships_of(actor: Actor) -> list[Membership]:
     """The actor's own roles in its organisation."""
-    return list(Membership.objects.filter(user_id=actor.id).select_related("project").order_by("created_at"))
+    return list(Membership.objects.filter(user_id=actor.person_id).select_related("project").order_by("created_at"))
 
 
 def tokens_of(actor: Actor) -> QuerySet[AccessToken]:
     """The actor's own living tokens."""
-    return AccessToken.objects.filter(user_id=actor.id, revoked_at__isnull=True).order_by("-id")
+    return AccessToken.objects.filter(user_id=actor.person_id, revoked_at__isnull=True).order_by("-id")
 
 
 def token_by_secret(secret: str) -> tuple[UUID, UUID] | None:

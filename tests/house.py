@@ -1,7 +1,7 @@
 """The people and organisations of tests, made by the services that production uses.
 
-Alice launches things in aurora's project `vision`; Bob is her team mate there; Olivia owns aurora; Victor may only look;
-Billie does aurora's finance. Charlie works in borealis and knows nothing of them; Boris owns borealis.
+Alice launches things in aurora's project `vision`; Bob is her team mate there; Olivia owns aurora; Victor may only
+look; Billie does aurora's finance. Charlie works in borealis and knows nothing of them; Boris owns borealis.
 """
 
 from __future__ import annotations

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from core.models import ScopedManager, TenantModel
+from core.models import TenantModel
 from core.types import ObjectRef
 
 
@@ -24,8 +22,6 @@ class AccessToken(TenantModel):
     expires_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
-
-    objects: ClassVar[ScopedManager[AccessToken]] = ScopedManager()
 
     class Meta:
         indexes = [models.Index(fields=["organization", "user", "-id"], name="token_by_user")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -22,8 +22,6 @@ class Membership(TenantModel):
     project = models.ForeignKey("tenants.Project", on_delete=models.CASCADE, null=True, related_name="memberships")
     role = models.CharField(max_length=20, choices=Role.choices)
     created_at = models.DateTimeField()
-
-    objects: ClassVar[ScopedManager[Membership]] = ScopedManager()
 
     class Meta:
         constraints = [
@@ -49,7 +47,7 @@ class OrganizationGrant(UserObjectPermissionBase):
     organization = models.ForeignKey("tenants.Organization", on_delete=models.CASCADE, related_name="+")
     content_object = models.ForeignKey("tenants.Organization", on_delete=models.CASCADE)
 
-    objects: ClassVar[ScopedManager[OrganizationGrant]] = ScopedManager()
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()  # type: ignore[assignment]
 
     class Meta(UserObjectPermissionBase.Meta):
         indexes = [models.Index(fields=["user", "permission"], name="organization_grant_by_user")]
@@ -61,7 +59,7 @@ class ProjectGrant(UserObjectPermissionBase):
     organization = models.ForeignKey("tenants.Organization", on_delete=models.CASCADE, related_name="+")
     content_object = models.ForeignKey("tenants.Project", on_delete=models.CASCADE)
 
-    objects: ClassVar[ScopedManager[ProjectGrant]] = ScopedManager()
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()  # type: ignore[assignment]
 
     class Meta(UserObjectPermissionBase.Meta):
         indexes = [models.Index(fields=["user", "permission"], name="project_grant_by_user")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.core.validators import RegexValidator
 from django.db import models
@@ -27,7 +27,7 @@ class Organization(UUIDModel):
     created_at = models.DateTimeField()
     version = models.PositiveIntegerField(default=1)
 
-    objects: ClassVar[ScopedManager[Organization]] = ScopedManager()
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
 
     class Meta:
         permissions = [
@@ -52,8 +52,6 @@ class Project(TenantModel):
     cost_centre = models.CharField(max_length=40, blank=True)
     created_at = models.DateTimeField()
     version = models.PositiveIntegerField(default=1)
-
-    objects: ClassVar[ScopedManager[Project]] = ScopedManager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["organization", "slug"], name="project_slug_once")]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.db import models
 from django.db.models import Q
 
-from core.models import ScopedManager, TenantModel
+from core.models import TenantModel
 from core.types import ObjectRef
 
 
@@ -19,8 +17,6 @@ class Quota(TenantModel):
     limit = models.PositiveBigIntegerField()
     used = models.PositiveBigIntegerField(default=0)
     version = models.PositiveIntegerField(default=1)
-
-    objects: ClassVar[ScopedManager[Quota]] = ScopedManager()
 
     class Meta:
         constraints = [
@@ -43,8 +39,6 @@ class QuotaHold(TenantModel):
     owner_id = models.UUIDField(null=True)
     amount = models.PositiveBigIntegerField()
     held_from = models.DateTimeField()
-
-    objects: ClassVar[ScopedManager[QuotaHold]] = ScopedManager()
 
     class Meta:
         constraints = [

@@ -38,7 +38,7 @@ def create(
     value = secret or new_secret()
     token = AccessToken.objects.create(
         organization=organization,
-        user_id=actor.id,
+        user_id=actor.person_id,
         name=name,
         prefix=shown_prefix(value),
         secret_hash=hash_secret(value),
@@ -53,7 +53,9 @@ def create(
 @transaction.atomic
 def revoke(*, actor: Actor, token_id: UUID, now: datetime) -> None:
     """End one of the actor's own tokens at once. Raises NotFound for any other."""
-    token = AccessToken.objects.select_for_update().filter(pk=token_id, user_id=actor.id, revoked_at=None).first()
+    token = (
+        AccessToken.objects.select_for_update().filter(pk=token_id, user_id=actor.person_id, revoked_at=None).first()
+    )
     if token is None:
         raise NotFound("token", token_id)
     token.revoked_at = now
