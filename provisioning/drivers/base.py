@@ -151,18 +151,13 @@ class ActivityReading:
     def busy(self) -> bool:
         """Work is going on at this instant (an open connection alone is not work)."""
         working = any(kernel.busy for kernel in self.kernels)
-        return (
-            working
-            or any(terminal.busy for terminal in self.terminals)
-            or self.detached > 0
-        )
+        return working or any(terminal.busy for terminal in self.terminals) or self.detached > 0
 
     @property
     def last_activity(self) -> datetime | None:
-        instants = [each.last_activity for each in (*self.kernels, *self.terminals)]
-        return max(
-            (instant for instant in instants if instant is not None), default=None
-        )
+        instants = [kernel.last_activity for kernel in self.kernels]
+        instants += [terminal.last_activity for terminal in self.terminals]
+        return max((instant for instant in instants if instant is not None), default=None)
 
 
 @runtime_checkable
