@@ -1,0 +1,50 @@
+"""What the data plane asks of whoever knows people and workspaces. No database and no Django on this side."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A one-time code was good: the cookie that admits from now on, and until when."""
+
+    cookie_value: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upstream:
+    """Where an admitted request goes: a unix socket, or else host and port.
+
+    `pass_key` names the permission it rests on; `base_path` is where the program behind it lives.
+    """
+
+    pass_key: str
+    unix_socket: str | None = None
+    host: str | None = None
+    port: int | None = None
+    base_path: str = "/"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """401: come in through the portal. 404: not there for you. 410: the code is spent. 503: not there just now."""
+
+    status: int
+    code: str
+    message: str
+
+
+class Gatekeeper(Protocol):
+    async def redeem(self, label: str, code: str) -> Entry | Refusal:
+        """Spend a one-time code."""
+
+    async def admit(self, label: str, cookie: str) -> Upstream | Refusal:
+        """Say where this cookie may go. Asked at most once in `recheck_seconds` for each cookie."""
+
+    async def recheck(self, pass_keys: Collection[str]) -> set[str]:
+        """Give back those that still hold. Asked for everything that is open, every `recheck_seconds`."""
