@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from core.errors import NotFound
 from core.types import Actor
@@ -59,6 +59,17 @@ def project_by_id(project_id: UUID) -> Project:
 def people_by_id(ids: Iterable[UUID]) -> dict[UUID, User]:
     """People whom rows already visible to the caller refer to."""
     return User.objects.in_bulk([*ids])
+
+
+def people_matching(words: str) -> QuerySet[User]:
+    """People of the scope's organisation whose name or address contains the words."""
+    members = Membership.objects.values("user_id")
+    return User.objects.filter(Q(full_name__icontains=words) | Q(email__icontains=words), pk__in=members)
+
+
+def people_sharing(project_id: UUID) -> int:
+    """How many people hold a role in a project of the scope's organisation."""
+    return Membership.objects.filter(project_id=project_id).values("user_id").distinct().count()
 
 
 def members_of(actor: Actor) -> QuerySet[Membership]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from zoneinfo import ZoneInfo
 
 import structlog
 from django.db import transaction
@@ -43,7 +44,8 @@ class ScopeMiddleware:
             return self._without_scope(request, claimed)
         with scope.of_organization(claimed.organization_id, user_id=claimed.user_id):
             request.actor = actor_of(request, claimed, now=timezone.now())  # type: ignore[attr-defined]
-            response = self._get_response(request)
+            with timezone.override(_zone_of(request)):
+                response = self._get_response(request)
             if response.status_code >= 400:
                 transaction.set_rollback(True)
         return response
@@ -81,6 +83,11 @@ def _source_of(request: HttpRequest) -> acts.Source:
         address=request.META.get("REMOTE_ADDR", ""),
         request_id=request.request_id,  # type: ignore[attr-defined]
     )
+
+
+def _zone_of(request: HttpRequest) -> ZoneInfo:
+    """Pages show times where the person is; the API answers in UTC whoever asks."""
+    return ZoneInfo(getattr(request.user, "time_zone", "UTC"))
 
 
 def _crash(request: HttpRequest, response: HttpResponse) -> Refusal | None:

@@ -1,9 +1,120 @@
-"""What the frame of every page shows."""
+"""What the frame of every page shows: the person, where they are, and where they can go."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.http import HttpRequest
+from django.urls import reverse
+
+from core import scope
+from core.types import ANONYMOUS, Actor
+from portal.identity import SESSION_PROJECT
+from tenants.enums import Permission
+from tenants.permissions import permissions_on
+from tenants.selectors import organization_of, organizations_of_user, projects_with
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An organisation or a project in the switcher."""
+
+    name: str
+    slug: str
+    switch_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    name: str
+    initials: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    label: str
+    url: str
+    current: bool
+    icon: str = ""
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    title: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    person: Person
+    organization: Place
+    organizations: tuple[Place, ...]
+    project: Place | None
+    projects: tuple[Place, ...]
+    navigation: tuple[Section, ...]
+    notice: str = ""
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
-    return {"shell": None}
+    """The context of `app.html`; empty for visitors and for people without an organisation."""
+    actor: Actor = getattr(request, "actor", ANONYMOUS)
+    current = scope.current()
+    if current is None or current.organization_id != actor.organization_id or not request.user.is_authenticated:
+        return {"shell": None}
+    organization = organization_of(actor)
+    projects = tuple(
+        Place(project.name, project.slug, reverse("switch-project", args=[project.slug]))
+        for project in projects_with(actor, Permission.VIEW_PROJECT)
+    )
+    chosen = request.session.get(SESSION_PROJECT)
+    person = request.user
+    return {
+        "shell": Shell(
+            person=Person(person.full_name or person.email, person.initials, person.email),
+            organization=_place(organization.name, organization.slug),
+            organizations=tuple(_place(found.name, found.slug) for found in organizations_of_user(person.pk)),
+            project=next((place for place in projects if place.slug == chosen), projects[0] if projects else None),
+            projects=projects,
+            navigation=_navigation(request.path, permissions_on(actor, organization), bool(projects)),
+        )
+    }
+
+
+def _place(name: str, slug: str) -> Place:
+    return Place(name, slug, reverse("switch-organization", args=[slug]))
+
+
+def _navigation(path: str, held: frozenset[Permission], works: bool) -> tuple[Section, ...]:
+    money = [("Usage and cost", "usage", "chart-column", works)]
+    money.append(("Draft invoice", "invoice-draft", "", Permission.VIEW_INVOICE in held))
+    sections = (
+        (
+            "Work",
+            [
+                ("Home", "home", "house", True),
+                ("Workspaces", "workloads", "square-terminal", works),
+                ("Disks", "volumes", "", works),
+            ],
+        ),
+        ("Money", money),
+        (
+            "Organisation",
+            [
+                ("Quotas", "quotas", "gauge", works),
+                ("Audit", "audit", "", Permission.VIEW_AUDIT in held),
+                ("Access tokens", "tokens", "", True),
+            ],
+        ),
+    )
+    return tuple(
+        Section(title, tuple(_item(path, label, name, icon) for label, name, icon, shown in items if shown))
+        for title, items in sections
+    )
+
+
+def _item(path: str, label: str, name: str, icon: str) -> Item:
+    url = reverse(name)
+    current = path == url if url == "/" else path.startswith(url)
+    return Item(label, url, current, icon)

@@ -1,0 +1,95 @@
+"""Access tokens of the person who looks."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from core.errors import Invalid
+from core.routes import AUTHENTICATED, route
+from core.types import Actor
+from tenants.enums import Permission
+from tenants.selectors import organization_of, tokens_of
+from tenants.services import tokens
+
+_LIFETIMES = (("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("", "never"))
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(max_length=80, help_text="What will use it, such as “nightly training”.")
+    scopes = forms.MultipleChoiceField(
+        choices=[(permission.value, permission.value.replace("_", " ")) for permission in Permission],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None chosen: all that you may do.",
+    )
+    expires = forms.ChoiceField(choices=_LIFETIMES, required=False, initial="90")
+
+
+@route(permission=AUTHENTICATED, verb="token.created")
+@never_cache
+@require_http_methods(["GET", "POST"])
+def token_list(request: HttpRequest) -> HttpResponse:
+    """The person's tokens; a POST makes one and shows its secret this once."""
+    if request.method != "POST":
+        return _page(request, TokenForm())
+    form = TokenForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form, status=400)
+    actor: Actor = request.actor  # type: ignore[attr-defined]
+    now = timezone.now()
+    days = form.cleaned_data["expires"]
+    try:
+        _, secret = tokens.create(
+            actor=actor,
+            organization=organization_of(actor),
+            name=form.cleaned_data["name"],
+            scopes=form.cleaned_data["scopes"],
+            expires_at=now + timedelta(days=int(days)) if days else None,
+            now=now,
+        )
+    except Invalid as error:
+        form.add_error(None, error.message)
+        return _page(request, form, status=400)
+    return _page(request, TokenForm(), secret=secret)
+
+
+@route(permission=AUTHENTICATED, verb="token.revoked")
+@require_POST
+def token_revoke(request: HttpRequest, token_id: UUID) -> HttpResponse:
+    tokens.revoke(actor=request.actor, token_id=token_id, now=timezone.now())  # type: ignore[attr-defined]
+    messages.success(request, "The token is revoked. What uses it is refused from now on.")
+    return redirect("tokens")
+
+
+def _page(request: HttpRequest, form: TokenForm, *, secret: str = "", status: int = 200) -> HttpResponse:
+    rows = [
+        {
+            "id": token.pk,
+            "name": token.name,
+            "prefix": token.prefix,
+            "scopes": [scope.replace("_", " ") for scope in token.scopes] or ["all that you may do"],
+            "created_at": token.created_at,
+            "expires_at": token.expires_at,
+            "last_used_at": token.last_used_at,
+            "revoke_url": reverse("token-revoke", args=[token.pk]),
+        }
+        for token in tokens_of(request.actor)  # type: ignore[attr-defined]
+    ]
+    context = {
+        "tokens": rows,
+        "form": form,
+        "create_url": reverse("tokens"),
+        "secret": secret,
+        "docs_url": "/api/v1/docs",
+    }
+    return render(request, "portal/tokens/list.html", context, status=status)
