@@ -47,6 +47,7 @@ class Child:
         self.failed_starts = 0
         self.due_at = 0.0
         self._record = records / f"{spec.name}.json"
+        self._log_start = 0
         self._started_at = 0.0
         self._delay = _FIRST_DELAY
 
@@ -57,6 +58,7 @@ class Child:
     def start(self) -> None:
         self.trim_log()
         with self.log.open("ab") as output:
+            self._log_start = output.tell()
             process = subprocess.Popen(
                 self.spec.words,
                 env=dict(self.spec.environment),
@@ -102,6 +104,12 @@ class Child:
         except OSError:
             lines = []
         return " / ".join(lines[-count:]) or "nothing in its log"
+
+    def said(self, words: str) -> bool:
+        """Whether its log holds these words since the last start."""
+        with self.log.open("rb") as file:
+            file.seek(self._log_start)
+            return words.encode() in file.read()
 
     def trim_log(self) -> None:
         """Keep one older part. The child appends, so that emptying the file under it is safe."""

@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -29,7 +30,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 _STEP_SECONDS = 300.0
 _READY_SECONDS = 120.0
 _END_WORKSPACES_SECONDS = 45.0
-_UNKNOWN_COMMAND = "Unknown command"
+_PROXY_HEALTH = "/_steelyard/health"
+_WORKER_READY = " ready."
+_WORKER_SECONDS = 20.0
 
 
 def main(root: Path = ROOT) -> int:
@@ -38,6 +41,7 @@ def main(root: Path = ROOT) -> int:
         port = read_port(os.environ)
         shown = Path(os.environ.get("STEELYARD_STATE") or root / "var").absolute()
         state = open_state(shown, server_account())
+        os.umask(0o077)
         with state.locked():
             _run(state, root=root, port=port)
     except CannotStart as error:
@@ -127,13 +131,16 @@ def _static_version(root: Path) -> str:
 
 
 def _start_processes(plan: Plan, addresses: Addresses, supervisor: Supervisor) -> None:
-    for spec in plan.processes():
-        supervisor.start(spec)
+    children = {spec.name: supervisor.start(spec) for spec in plan.processes()}
     for name, url in (
         ("The portal", f"{addresses.portal}/health/ready"),
-        ("The proxy", f"{addresses.proxy}/_steelyard/health"),
+        ("The proxy", f"{addresses.proxy}{_PROXY_HEALTH}"),
     ):
-        supervisor.wait_for(name, lambda url=url: _answers(url), seconds=_READY_SECONDS)  # type: ignore[misc]
+        supervisor.wait_for(name, partial(_answers, url), seconds=_READY_SECONDS)
+    worker, patience = children["worker"], time.monotonic() + _WORKER_SECONDS
+    supervisor.wait_for(
+        "The worker", lambda: worker.said(_WORKER_READY) or time.monotonic() > patience, seconds=_READY_SECONDS
+    )
 
 
 def _stop(plan: Plan | None, supervisor: Supervisor) -> None:

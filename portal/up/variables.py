@@ -65,7 +65,6 @@ def web_environment(
     return passed_on | {
         "LC_CTYPE": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
-        "DJANGO_SETTINGS_MODULE": "portal.settings",
         "STEELYARD_ENVIRONMENT": "embedded",
         "STEELYARD_SECRET_KEY": secrets.secret_key,
         "STEELYARD_FIELD_KEY": secrets.field_key,
