@@ -38,18 +38,14 @@ def rate(value: Amount | None) -> str:
     """A price with the digits that it needs, two at least: $3.10, $0.0041."""
     if value is None:
         return "–"
-    digits = max(
-        _places(value.amount.normalize()), 0 if value.currency in {"JPY", "KRW"} else 2
-    )
+    digits = max(_places(value.amount.normalize()), 0 if value.currency in {"JPY", "KRW"} else 2)
     return _written(value.amount.quantize(Decimal(1).scaleb(-digits)), value.currency)
 
 
 @register.filter
 def money_exact(value: Amount | None) -> str:
     """Every digit and the currency's code: 12.4311712 EUR."""
-    return (
-        "" if value is None else f"{value.amount:,f} {value.currency}".replace("-", "−")
-    )
+    return "" if value is None else f"{value.amount:,f} {value.currency}".replace("-", "−")
 
 
 @register.filter
@@ -82,6 +78,12 @@ def ago(value: datetime | None) -> str:
 def left(limit: int, used: int) -> int:
     """What remains under a limit; never below nothing."""
     return max(limit - used, 0)
+
+
+@register.filter
+def share(per_mille: int) -> str:
+    """A part of a whole: 372 is 37.2 %."""
+    return f"{per_mille // 10}.{per_mille % 10} %"
 
 
 @register.filter

@@ -29,7 +29,9 @@ VIEWS = (View(WIDE, "light"), View(NARROW, "light"), View(WIDE, "dark"), View(NA
 @contextmanager
 def showroom() -> Iterator[str]:
     """The address of a showroom in a process of its own, so that its settings meet no others."""
-    process = subprocess.Popen([sys.executable, "-m", "tests.look.showroom"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.look.showroom"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
@@ -52,7 +54,9 @@ def chromium(playwright: Playwright) -> Iterator[Browser]:
 @contextmanager
 def opened(browser: Browser, address: str, view: View) -> Iterator[Page]:
     """A page in a browser of its own: no cookies, no cache, no motion."""
-    context = browser.new_context(viewport={"width": view.width, "height": 900}, color_scheme=view.theme, reduced_motion="reduce")
+    context = browser.new_context(
+        viewport={"width": view.width, "height": 900}, color_scheme=view.theme, reduced_motion="reduce"
+    )
     try:
         page = context.new_page()
         page.goto(address)

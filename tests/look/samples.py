@@ -77,7 +77,9 @@ class SignIn(forms.Form):
 
 
 class NewPassword(forms.Form):
-    password1 = forms.CharField(label="New password", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}))
+    password1 = forms.CharField(
+        label="New password", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    )
     password2 = forms.CharField(label="Once more", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}))
 
 
@@ -86,7 +88,9 @@ class Everything(forms.Form):
     note = forms.CharField(required=False, widget=forms.Textarea)
     image = forms.ChoiceField(choices=[("torch", "PyTorch 2.9, CUDA 13"), ("base", "Python 3.13")])
     keep = forms.BooleanField(label="Keep the disk", required=False, help_text="Billed while it is kept.")
-    stops = forms.ChoiceField(choices=[("idle", "After 60 min idle"), ("hand", "Only by hand")], widget=forms.RadioSelect)
+    stops = forms.ChoiceField(
+        choices=[("idle", "After 60 min idle"), ("hand", "Only by hand")], widget=forms.RadioSelect
+    )
 
     def clean(self) -> None:
         raise forms.ValidationError("The name is taken and the disk is full.")
@@ -102,7 +106,10 @@ def kitchen() -> Context:
         "form": Everything({"name": "", "image": "torch", "stops": "idle"}),
         "disk_errors": ["A disk has at most 2,000 GiB here."],
         "trail": [Thing(label="Home", url="/home")],
-        "holders": [Thing(label="sam-finetune-04", amount=8, url="#"), Thing(label="segmentation-notes", amount=1, url="#")],
+        "holders": [
+            Thing(label="sam-finetune-04", amount=8, url="#"),
+            Thing(label="segmentation-notes", amount=1, url="#"),
+        ],
         "page": Thing(previous="#", next="#"),
     }
 
@@ -127,32 +134,13 @@ def sessions() -> Context:
         "show_last_seen_at": True,
         "session_count": 2,
         "sessions": [
-            Thing(user_agent=name, ip="192.0.2.17", created_at=at(days=index), last_seen_at=at(minutes=index), is_current=index == 0)
+            Thing(
+                user_agent=name,
+                ip="192.0.2.17",
+                created_at=at(days=index),
+                last_seen_at=at(minutes=index),
+                is_current=index == 0,
+            )
             for index, name in enumerate(browsers)
         ],
     }
-
-
-PAGES: Mapping[str, Sample] = {
-    "kitchen": Sample("portal/kitchen.html", kitchen),
-    "login": Sample("account/login.html", sign_in),
-    "login-refused": Sample("account/login.html", sign_in_refused),
-    "logout": Sample("account/logout.html"),
-    "password-change": Sample("account/password_change.html", new_password),
-    "password-set": Sample("account/password_set.html", new_password),
-    "password-reset": Sample("account/password_reset.html", sign_in),
-    "password-reset-done": Sample("account/password_reset_done.html"),
-    "password-from-key": Sample("account/password_reset_from_key.html", new_password),
-    "password-from-key-failed": Sample("account/password_reset_from_key.html", lambda: {"token_fail": True}),
-    "password-from-key-done": Sample("account/password_reset_from_key_done.html"),
-    "reauthenticate": Sample("account/reauthenticate.html", sign_in),
-    "inactive": Sample("account/account_inactive.html"),
-    "signup-closed": Sample("account/signup_closed.html"),
-    "sessions": Sample("usersessions/usersession_list.html", sessions),
-    "400": Sample("400.html", status=400),
-    "403": Sample("403.html", status=403),
-    "403-csrf": Sample("403_csrf.html", status=403),
-    "404": Sample("404.html", status=404),
-    "429": Sample("429.html", status=429),
-    "500": Sample("500.html", status=500),
-}

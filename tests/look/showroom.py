@@ -20,6 +20,7 @@ from django.shortcuts import render
 from django.urls import URLPattern, path
 
 from tests.look import samples
+from tests.look.pages import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = (
@@ -65,12 +66,12 @@ def with_policy(answer: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[
 
 
 def page(request: HttpRequest, name: str) -> HttpResponse:
-    sample = samples.PAGES[name]
+    sample = PAGES[name]
     return render(request, sample.template, {"shell": samples.shell(name), **sample.context()}, status=sample.status)
 
 
 urlpatterns: list[URLPattern] = [
-    *(path(name, page, {"name": name}) for name in samples.PAGES),
+    *(path(name, page, {"name": name}) for name in PAGES),
     *(path(f"named/{name}", page, {"name": "404"}, name=name) for name in samples.NAMED_ROUTES),
 ]
 

@@ -1,5 +1,6 @@
 // A form is sent once: a second click or Enter while the first is on its way does nothing.
 // data-busy="Launching…" on the button tells what happens meanwhile; the button keeps its width.
+const ELSEWHERE = 2000; // ms until a form that opened another tab may be sent again
 const busy = new WeakMap();
 
 function start(form, submitter) {
@@ -30,11 +31,12 @@ document.addEventListener("submit", (event) => {
     return;
   }
   start(form, event.submitter);
+  if (form.target === "_blank") setTimeout(() => finish(form), ELSEWHERE);
 }, true);
 
 document.addEventListener("htmx:afterRequest", (event) => {
   const form = event.detail.elt.closest?.("form");
-  if (form && event.detail.elt === form) finish(form);
+  if (form && event.detail.elt === form && event.detail.requestConfig.verb !== "get") finish(form);
 });
 
 // Back from the cache of the browser: every form may be sent again.

@@ -1,0 +1,241 @@
+"""Usage, the draft invoice, quotas, the audit log and tokens of one organisation."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from types import SimpleNamespace as Thing
+
+from django import forms
+
+from tests.look.samples import NOW, Context, at, usd
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(help_text="What will use it.")
+    scopes = forms.MultipleChoiceField(
+        choices=[("read", "Read"), ("workloads:write", "Launch and stop")], widget=forms.CheckboxSelectMultiple
+    )
+    expires = forms.ChoiceField(choices=[("30", "In 30 days"), ("90", "In 90 days")])
+
+
+def _share(label: str, sub: str, hours: int, amount: str, per_mille: int) -> Thing:
+    return Thing(
+        label=label,
+        sub=sub,
+        held=timedelta(hours=hours, seconds=18),
+        amount=usd(amount),
+        exact=f"{amount}0137 USD",
+        share=per_mille,
+        url="#",
+    )
+
+
+def usage() -> Context:
+    return {
+        "month": "November 2026",
+        "zone": "Europe/Berlin",
+        "previous": "#",
+        "next": None,
+        "csv_url": "#",
+        "invoice_url": "/invoice",
+        "launch_url": "/launch",
+        "total": usd("4182.40"),
+        "total_exact": "4182.401337 USD",
+        "total_held": timedelta(hours=1350, seconds=36),
+        "as_of": NOW,
+        "projects": [
+            _share("vision", "CC-4410", 900, "3010.40", 720),
+            _share("language", "CC-4412", 450, "1172.00", 280),
+        ],
+        "people": [_share("Alice Moreau", "", 700, "2182.40", 522), _share("Bob Lindqvist", "", 650, "2000.00", 478)],
+        "sessions": [
+            Thing(
+                workload="segmentation-notes",
+                workload_url="#",
+                user="Alice Moreau",
+                what="1 × H100, on demand",
+                started=at(hours=4),
+                ended=None,
+                held=timedelta(hours=4),
+                amount=usd("12.40"),
+                exact="12.400021 USD",
+            ),
+            Thing(
+                workload="sam-finetune-04",
+                workload_url="#",
+                user="Bob Lindqvist",
+                what="8 × H100, on demand",
+                started=at(days=2),
+                ended=at(days=1),
+                held=timedelta(days=1),
+                amount=usd("595.20"),
+                exact="595.2 USD",
+            ),
+        ],
+        "page": Thing(previous=None, next="#"),
+    }
+
+
+def usage_empty() -> Context:
+    return {**usage(), "projects": [], "people": [], "sessions": [], "total": usd("0.00"), "total_held": timedelta()}
+
+
+def invoice() -> Context:
+    def line(project: str, what: str, note: str, quantity: str, price: str, amount: str) -> Thing:
+        return Thing(
+            project=project,
+            what=what,
+            note=note,
+            quantity=quantity,
+            price=usd(price),
+            per="h",
+            amount=usd(amount),
+            exact=f"{amount}21 USD",
+            url="/usage",
+        )
+
+    return {
+        "month": "November 2026",
+        "zone": "Europe/Berlin",
+        "hours": "720",
+        "organization": "Aurora",
+        "as_of": NOW,
+        "complete": False,
+        "lines": [
+            line("vision", "H100, on demand", "", "6,814.2213 h", "3.10", "21124.09"),
+            line("vision", "Disk", "", "51,200.0000 GiB h", "0.00008219", "4.21"),
+            line("language", "A100, on demand", "price changed", "5,768.0000 h", "1.20", "6921.60"),
+            line("robots", "CPU, 4 cores", "", "12.5000 h", "0.19", "2.38"),
+        ],
+        "total": usd("28052.28"),
+        "total_exact": "28052.280084 USD",
+        "csv_url": "#",
+        "usage_url": "/usage",
+    }
+
+
+def invoice_empty() -> Context:
+    return {**invoice(), "lines": []}
+
+
+def quotas() -> Context:
+    def quota(name: str, label: str, unit: str, limit: int, used: int, *, edit: bool = True) -> Thing:
+        holders = (
+            [
+                Thing(label="sam-finetune-04", amount=used - 1, url="#"),
+                Thing(label="segmentation-notes", amount=1, url="#"),
+            ]
+            if used
+            else []
+        )
+        return Thing(
+            id=name, label=label, unit=unit, limit=limit, used=used, holders=holders, edit_url="#" if edit else ""
+        )
+
+    return {
+        "project": "vision",
+        "people": 6,
+        "quotas": [
+            quota("workloads", "Workspaces", "", 10, 4),
+            quota("accelerators", "Accelerators", "", 24, 9),
+            quota("h100", "H100", "", 16, 9),
+            quota("vcpus", "vCPU", "", 256, 234),
+            quota("memory", "Memory", "GiB", 2048, 2048),
+            quota("storage", "Storage", "GiB", 2000, 0, edit=False),
+        ],
+    }
+
+
+def audit() -> Context:
+    def event(number: int, actor: str, verb: str, thing: str, outcome: str, tone: str, **more: object) -> Thing:
+        rest: dict[str, object] = {
+            "changes": [],
+            "reason": "",
+            "actor_kind": "",
+            "object_url": "#",
+            "source": "portal",
+            "address": "192.0.2.17",
+        }
+        return Thing(
+            id=str(number),
+            at=at(minutes=number),
+            actor=actor,
+            verb=verb,
+            object=thing,
+            outcome=outcome,
+            tone=tone,
+            **{**rest, **more},
+        )
+
+    change = [Thing(field="limit", before="8", after="16")]
+    return {
+        "zone": "Europe/Berlin",
+        "page": Thing(previous=None, next="#"),
+        "filters": Thing(
+            verbs=[Thing(value="workload.launched", label="workload.launched")],
+            outcomes=[Thing(value="refused", label="refused")],
+        ),
+        "chosen": {"actor": "", "verb": "", "outcome": "", "from": "", "to": ""},
+        "events": [
+            event(1, "Alice Moreau", "workload.launched", "vision/segmentation-notes", "done", "good"),
+            event(
+                2,
+                "reconciler",
+                "workload.running",
+                "vision/segmentation-notes",
+                "done",
+                "good",
+                actor_kind="system",
+                source="system",
+                address="",
+            ),
+            event(3, "Dora Weiss", "quota.changed", "vision, H100", "done", "good", changes=change),
+            event(
+                4,
+                "Bob Lindqvist",
+                "workload.deleted",
+                "vision/sam-finetune-04",
+                "refused",
+                "bad",
+                reason="Needs workload.delete in vision.",
+                source="api",
+            ),
+        ],
+    }
+
+
+def audit_empty() -> Context:
+    return {**audit(), "events": [], "page": None}
+
+
+def tokens() -> Context:
+    return {
+        "form": TokenForm(),
+        "create_url": "#",
+        "secret": "sy_pat_9gq2mX4tK7vRr1zB8wYc3nLd",
+        "docs_url": "#",
+        "tokens": [
+            Thing(
+                id="1",
+                name="laptop",
+                prefix="sy_pat_9gq2",
+                scopes=["read", "workloads:write"],
+                expires_at=at(days=-30),
+                last_used_at=at(minutes=9),
+                revoke_url="#",
+            ),
+            Thing(
+                id="2",
+                name="nightly export",
+                prefix="sy_pat_b71k",
+                scopes=["read"],
+                expires_at=at(days=-80),
+                last_used_at=None,
+                revoke_url="#",
+            ),
+        ],
+    }
+
+
+def tokens_empty() -> Context:
+    return {**tokens(), "tokens": [], "secret": ""}

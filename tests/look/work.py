@@ -1,0 +1,345 @@
+"""Workspaces and disks of a plausible afternoon."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace as Thing
+
+from django import forms
+
+from tests.look.samples import NOW, Context, at, usd
+
+_LOG = """[I 13:58:10 ServerApp] Serving notebooks from local directory: /home/alice
+[I 13:58:11 LabApp] JupyterLab extension loaded
+[I 13:58:12 ServerApp] Kernel started: python3"""
+
+
+class LaunchForm(forms.Form):
+    project = forms.ChoiceField(choices=[("aurora/vision", "vision"), ("aurora/language", "language")])
+    image = forms.ChoiceField(choices=[("lab", "JupyterLab 4.6, Python 3.11")], help_text="Approved for this project.")
+    name = forms.CharField(help_text="Unique in the project; this one is free.")
+    disk_gib = forms.IntegerField(label="Disk, GiB", help_text="Kept while stopped: $0.0041 / h, $3.00 a month.")
+
+
+def _quotas() -> list[Thing]:
+    holders = [Thing(label="sam-finetune-04", amount=8, url="#"), Thing(label="segmentation-notes", amount=1, url="#")]
+    return [
+        Thing(label="H100", unit="", used=9, limit=16, asked=1, holders=holders),
+        Thing(label="vCPU", unit="", used=234, limit=256, asked=26, holders=[]),
+        Thing(label="Storage", unit="GiB", used=1948, limit=2000, asked=50, holders=[]),
+    ]
+
+
+def _rows() -> list[Thing]:
+    shared = {"url": "/workload", "owner": "Alice Moreau", "project": "vision", "reason": "", "simulated": True}
+    return [
+        Thing(
+            id="1",
+            name="segmentation-notes",
+            shape="1 × H100 80 GB",
+            tone="good",
+            word="Running",
+            cost=usd("12.43"),
+            cost_exact="12.4311712 USD",
+            stops_at=at(hours=-5),
+            stops_why="if idle; kernel busy 2 min ago",
+            **shared,
+        ),
+        Thing(
+            id="2",
+            name="sam-finetune-04",
+            shape="8 × H100, one host",
+            tone="good",
+            word="Running",
+            cost=usd("402.10"),
+            cost_exact="402.1000412 USD",
+            stops_at=None,
+            stops_why="",
+            **shared,
+        ),
+        Thing(
+            id="3",
+            name="sweep-lr",
+            shape="4 × A100 80 GB",
+            tone="wait",
+            word="Queued",
+            cost=None,
+            cost_exact="",
+            stops_at=None,
+            stops_why="",
+            **{**shared, "reason": "Waits for 4 A100; 2 are free. Second of four."},
+        ),
+        Thing(
+            id="4",
+            name="old-baseline",
+            shape="1 × L4",
+            tone="bad",
+            word="Failed",
+            cost=usd("0.02"),
+            cost_exact="0.0212 USD",
+            stops_at=None,
+            stops_why="",
+            **{**shared, "reason": "JupyterLab ended with code 1 before it answered."},
+        ),
+        Thing(
+            id="5",
+            name="paper-figures-for-the-workshop-in-november",
+            shape="CPU, 4 cores",
+            tone="off",
+            word="Stopped",
+            cost=usd("1.90"),
+            cost_exact="1.9 USD",
+            stops_at=None,
+            stops_why="",
+            **{**shared, "simulated": False},
+        ),
+    ]
+
+
+def home() -> Context:
+    return {
+        "greeting": "Good afternoon, Alice",
+        "summary": "Two workspaces run, one waits. One has failed: old-baseline.",
+        "launch_url": "/launch",
+        "running": 2,
+        "rate": usd("27.90"),
+        "month": "November",
+        "month_cost": usd("4182.40"),
+        "month_exact": "4182.401337 USD",
+        "stopped": 1,
+        "stopped_rate": usd("0.0041"),
+        "rows": _rows(),
+        "rows_url": "/workloads/rows",
+        "quota_project": "vision",
+        "quotas": _quotas(),
+    }
+
+
+def home_empty() -> Context:
+    quiet = {"summary": "Nothing runs, nothing costs.", "running": 0, "rate": None, "rows": [], "quotas": []}
+    return {**home(), **quiet, "month_cost": usd("0.00"), "month_exact": "0 USD", "stopped": 0, "stopped_rate": None}
+
+
+def workloads() -> Context:
+    return {
+        "summary": "2 of 5 run, at $27.90 / h.",
+        "rows": _rows(),
+        "rows_url": "/workloads/rows",
+        "launch_url": "/launch",
+        "page": Thing(previous=None, next="#"),
+        "filters": Thing(
+            projects=[Thing(slug="vision", name="vision")], states=[Thing(value="running", label="Running")]
+        ),
+        "chosen": Thing(project="vision", state=""),
+    }
+
+
+def workloads_empty() -> Context:
+    return {**workloads(), "rows": [], "summary": "", "page": None}
+
+
+def _shapes() -> list[Thing]:
+    rows = [
+        ("cpu-4", "CPU, 4 cores", "16 GiB memory", "0.19", ""),
+        ("l4-1", "1 × L4", "24 GB · 8 cores · 32 GiB", "0.71", ""),
+        ("h100-1", "1 × H100", "80 GB · 26 cores · 200 GiB", "3.10", ""),
+        ("h100-4", "4 × H100", "one host · 104 cores · 800 GiB", "12.40", ""),
+        ("b200-1", "1 × B200", "", "5.90", "none in this region today"),
+    ]
+    return [
+        Thing(
+            value=value,
+            title=title,
+            detail=detail,
+            price=usd(price),
+            why=why,
+            disabled=bool(why),
+            checked=value == "h100-1",
+            simulated=not value.startswith("cpu"),
+        )
+        for value, title, detail, price, why in rows
+    ]
+
+
+def launch() -> Context:
+    form = LaunchForm(initial={"name": "workspace-3", "disk_gib": 50})
+    return {
+        "form": form,
+        "fields": [form[name] for name in ("project", "image", "name", "disk_gib")],
+        "kinds": [Thing(value="jupyterlab", title="JupyterLab", detail="", checked=True, disabled=False)],
+        "shapes": _shapes(),
+        "key": "0193a1b2",
+        "launch_url": "/launch",
+        "panel_url": "/launch/panel",
+        "verdict": Thing(
+            tone="good",
+            title="Starts now",
+            detail="In about 20 s. 7 H100 are left in your quota.",
+            reasons=[],
+            allowed=True,
+        ),
+        "quotas": _quotas(),
+        "costs": [Thing(label="GPU, 1 × H100", rate=usd("3.10")), Thing(label="Disk, 50 GiB", rate=usd("0.0041"))],
+        "rate": usd("3.1041"),
+        "rate_stopped": usd("0.0041"),
+        "month": usd("2265.99"),
+        "alternatives": [
+            Thing(title="An L4 may do", detail="Your last three sessions used 19 GB of GPU memory. $0.71 / h.", url="#")
+        ],
+    }
+
+
+def launch_refused() -> Context:
+    reasons = [
+        "Quota of vision, H100: 9 of 16 used, 8 asked for, 7 left.",
+        "A disk has at most 2,000 GiB here; 5,000 asked for.",
+    ]
+    form = LaunchForm({"project": "aurora/vision", "image": "lab", "name": "", "disk_gib": "5000"})
+    return {
+        **launch(),
+        "form": form,
+        "fields": [form[name] for name in ("project", "image", "name", "disk_gib")],
+        "verdict": Thing(tone="bad", title="Cannot start", detail="", reasons=reasons, allowed=False),
+        "alternatives": [],
+    }
+
+
+def _events() -> list[Thing]:
+    return [
+        Thing(id="5", at=NOW, title="Running", tone="now", detail="JupyterLab answers. The meter runs since 13:57:54."),
+        Thing(id="4", at=at(seconds=18), title="Started", tone="", detail="The process runs; its capacity is bound."),
+        Thing(id="3", at=at(seconds=21), title="Admitted", tone="", detail="Quota vision/H100: 9 of 16."),
+        Thing(
+            id="2",
+            at=at(minutes=17),
+            title="First try failed",
+            tone="bad",
+            detail="JupyterLab ended with code 1. Nothing was charged.",
+        ),
+        Thing(id="1", at=at(minutes=18), title="Launched", tone="", detail="by Alice Moreau, in the portal"),
+    ]
+
+
+def running() -> Context:
+    parts = ("head", "timeline", "cost", "stops", "activity")
+    return {
+        "workload": Thing(
+            id="1",
+            name="segmentation-notes",
+            shape="1 × H100 80 GB",
+            simulated=True,
+            placement="local",
+            owner="Alice Moreau",
+            project="vision",
+            tone="good",
+            word="Running",
+            reason="",
+            help="",
+            may_open=True,
+            may_stop=True,
+            may_start=False,
+            may_retry=False,
+            may_keep=True,
+            may_delete=True,
+        ),
+        "urls": Thing(
+            list="/workloads",
+            open="#",
+            stop="#",
+            start="#",
+            keep="#",
+            delete="#",
+            **{part: f"/workload/{part}" for part in parts},
+        ),
+        "rate_stopped": usd("0.0041"),
+        "disk": "50 GiB",
+        "kept_days": 7,
+        "log": _LOG,
+        "zone": "Europe/Berlin",
+        "events": _events(),
+        "lines": [
+            Thing(label="GPU, 4 h 0 min 18 s", amount=usd("12.41"), exact="12.4155 USD"),
+            Thing(label="Disk, 50 GiB", amount=usd("0.02"), exact="0.0164205 USD"),
+        ],
+        "so_far": usd("12.43"),
+        "so_far_exact": "12.4319205 USD",
+        "rate": usd("3.1041"),
+        "charged_to": "vision · CC-4410",
+        "usage_url": "/usage",
+        "as_of": NOW,
+        "stops": Thing(
+            at=at(hours=-5),
+            rule="60 minutes after the last sign of work.",
+            sign="kernel busy",
+            sign_at=at(minutes=2),
+            soon=True,
+            keep_until=at(hours=-9),
+        ),
+        "verdict": "active",
+        "verdict_words": "active",
+        "signals": [
+            Thing(label="Kernels", word="1 of 2 busy", at=at(minutes=2)),
+            Thing(label="Terminals", word="none", at=None),
+            Thing(label="Connections", word="3 open", at=at(minutes=1)),
+        ],
+    }
+
+
+def failed() -> Context:
+    sample = dict(running())
+    changes = {
+        "tone": "bad",
+        "word": "Failed",
+        "reason": "JupyterLab ended with code 1 before it answered.",
+        "help": "The last lines of its log are below. Nothing is charged but the disk.",
+        "may_open": False,
+        "may_stop": False,
+        "may_retry": True,
+        "may_keep": False,
+    }
+    sample["workload"] = Thing(**{**vars(sample["workload"]), **changes})
+    sample["stops"] = Thing(at=None, rule="It does not run.", sign="", sign_at=None, soon=False, keep_until=None)
+    sample["signals"] = []
+    sample["rate"] = None
+    sample["verdict_words"] = "unknown"
+    return sample
+
+
+def volumes() -> Context:
+    return {
+        "kept_days": 7,
+        "launch_url": "/launch",
+        "volumes": [
+            Thing(
+                id=row.id,
+                name=row.name,
+                size="50 GiB",
+                project=row.project,
+                workload=row.name,
+                workload_url=row.url,
+                word=row.word,
+                tone=row.tone,
+                rate=usd("0.0041"),
+            )
+            for row in _rows()
+        ],
+        "deleted": [
+            Thing(
+                id="9",
+                name="first-steps",
+                size="20 GiB",
+                project="vision",
+                deleted_at=at(days=2),
+                gone_at=at(days=-5),
+                restore_url="#",
+            ),
+            Thing(
+                id="8",
+                name="scratch",
+                size="500 GiB",
+                project="vision",
+                deleted_at=at(days=6),
+                gone_at=at(days=-1),
+                restore_url="",
+            ),
+        ],
+    }
