@@ -25,6 +25,11 @@ def organization_of(actor: Actor) -> Organization:
     return found
 
 
+def organization_by_id(organization_id: UUID) -> Organization:
+    """An organisation of the scope, for the platform's own parts."""
+    return Organization.objects.get(pk=organization_id)
+
+
 def organizations_of_user(user_id: UUID) -> list[Organization]:
     """Every organisation that a person belongs to, by slug. Needs a scope that names the person."""
     return list(Organization.objects.filter(pk__in=organization_ids_of_user(user_id)).order_by("slug"))
