@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import DateTimeRangeField, RangeBoundary, RangeOperators
@@ -22,7 +22,7 @@ class Sku(UUIDModel):
     unit = models.CharField(max_length=10, choices=Unit.choices)
     label = models.CharField(max_length=120)
 
-    objects: ClassVar[ScopedManager[Sku]] = ScopedManager()
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
 
     def __str__(self) -> str:
         return self.code
@@ -39,7 +39,7 @@ class PriceBook(UUIDModel):
     version = models.PositiveIntegerField()
     valid_from = models.DateTimeField()
 
-    objects: ClassVar[ScopedManager[PriceBook]] = ScopedManager()
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["currency", "version"], name="price_book_version_once")]
@@ -59,7 +59,7 @@ class Price(UUIDModel):
     valid_from = models.DateTimeField()
     valid_to = models.DateTimeField(null=True)
 
-    objects: ClassVar[ScopedManager[Price]] = ScopedManager()
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
 
     class Meta:
         constraints = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import DateTimeRangeField, RangeBoundary, RangeOperators
@@ -24,7 +24,7 @@ class BillingPeriod(TenantModel):
     currency = models.CharField(max_length=3)
     state = models.CharField(max_length=6, choices=PeriodState.choices, default=PeriodState.OPEN)
 
-    objects: ClassVar[ScopedManager[BillingPeriod]] = ScopedManager()
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
 
     class Meta:
         constraints = [
@@ -66,7 +66,7 @@ class UsageSession(TenantModel):
     during = DateTimeRangeField()
     period = models.ForeignKey(BillingPeriod, on_delete=models.PROTECT, related_name="sessions", db_index=False)
 
-    objects: ClassVar[ScopedManager[UsageSession]] = ScopedManager()
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
 
     class Meta:
         constraints = [
