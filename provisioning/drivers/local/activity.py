@@ -16,7 +16,7 @@ from provisioning.drivers.local import probe, procfs
 from provisioning.drivers.local.procfs import Process
 from provisioning.drivers.local.record import Record
 
-IDLE = "idle"
+AT_REST = ("idle", "dead")
 
 
 def read(known: Record, socket: Path, *, now: datetime, seconds: float) -> ActivityReading:
@@ -40,13 +40,13 @@ def read(known: Record, socket: Path, *, now: datetime, seconds: float) -> Activ
 
 
 def _kernel(row: Mapping[str, object]) -> KernelActivity:
-    """A kernel that is starting, busy or in a state we do not know counts as busy."""
+    """A kernel that starts, works or is in a state we do not know counts as busy."""
     state, connections = row.get("execution_state"), row.get("connections")
     if not isinstance(state, str) or not isinstance(connections, int):
         raise ProbeFailed("a kernel was described without its state or connections")
     return KernelActivity(
         name=str(row.get("name", "")),
-        busy=state != IDLE,
+        busy=state not in AT_REST,
         last_activity=_instant(row.get("last_activity")),
         connections=connections,
     )
@@ -75,7 +75,9 @@ def _detached(known: Record, server: int, among: Mapping[int, Process]) -> int:
     """Orphans are taken in by the init of the namespace, else by the keeper."""
     if known.child_pid is None or known.keeper_pid is None:
         return 0
-    taken_in_by = known.child_pid if known.wrappers else known.keeper_pid
+    taken_in_by = known.keeper_pid
+    if known.wrappers:
+        taken_in_by = procfs.first_below(known.child_pid, known.wrappers - 1, among)
     below = procfs.children_of(taken_in_by, among)
     wrappers = {known.child_pid, server}
     return len([each for each in below if each.pid not in wrappers])

@@ -46,11 +46,13 @@ class LocalConfig:
     grace_s: float = 10.0
     farewell_s: float = 2.0
     heartbeat_s: float = 1.0
-    probe_s: float = 2.0
+    probe_s: float = 1.0
     prompt_s: float = 0.25
     lock_s: float = 5.0
+    hung_s: float = 5.0
     log_bytes: int = 4 * 1024 * 1024
     tail_lines: int = 20
+    forget_after_days: int = 30
     processes: int = 4096
     first_uid: int = 20_000
     last_uid: int = 59_999

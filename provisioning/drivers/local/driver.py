@@ -49,6 +49,7 @@ from provisioning.drivers.local.record import Record
 LOCK_STEP_S, WAIT_STEP_S = 0.005, 0.01
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FULL = (ENOSPC, EDQUOT)
+DAY_US = 24 * 3600 * 1_000_000
 
 
 class LocalDriver:
@@ -89,7 +90,7 @@ class LocalDriver:
         with self._deciding(spec.workload_id):
             places.clear(placed)
             gone = replace(known, phase=record.ABSENT, acknowledged=True)
-            record.write(str(placed.run), gone)
+            self._write(spec.workload_id, gone)
         return self._observed(spec.workload_id, gone)
 
     def endpoint_of(self, spec: WorkspaceSpec) -> Endpoint | None:
@@ -123,6 +124,7 @@ class LocalDriver:
         found: dict[UUID, Stray] = {}
         for workload_id in self._recorded():
             state = self._settled(workload_id)
+            self._forget_if_old(workload_id, state)
             if workload_id not in known and state is not None and not state.ended:
                 found[workload_id] = Stray(workload_id, (), _instant(state.started_at))
         for workload_id, processes in strays.marked(self.config.installation).items():
@@ -147,7 +149,7 @@ class LocalDriver:
         deadline = time.monotonic() + seconds
         left = self._recorded()
         for workload_id in left:
-            self._ask(self._read(workload_id), signal.SIGHUP)
+            self._ask(workload_id, signal.SIGHUP)
         while left := tuple(each for each in left if self._holds(each)):
             if time.monotonic() > deadline:
                 break
@@ -167,7 +169,7 @@ class LocalDriver:
 
     def _start_alone(self, spec: WorkspaceSpec) -> None:
         placed = places.places_of(spec.workload_id, self.config)
-        lock = record.try_lock(str(placed.run / record.KEEPER_LOCK))
+        lock = self._keepers_lock(spec.workload_id)
         if lock is None:
             return
         try:
@@ -175,6 +177,7 @@ class LocalDriver:
             if known is not None and not self._may_start_after(known):
                 return
             strays.end(spec.workload_id, (), self.config.installation)
+            record.forget_asked(str(placed.run))
             first = launch.new_record(spec)
             record.write(str(placed.run), first)
             try:
@@ -188,6 +191,19 @@ class LocalDriver:
         finally:
             os.close(lock)  # never unlocked: a keeper may hold it now
 
+    def _keepers_lock(self, workload_id: UUID) -> int | None:
+        """None where a run exists. A keeper that has recorded its end is waited for: it goes."""
+        path = str(places.places_of(workload_id, self.config).run / record.KEEPER_LOCK)
+        deadline = time.monotonic() + self.config.lock_s
+        while (lock := record.try_lock(path)) is None:
+            known = self._read(workload_id)
+            if known is None or not known.ended:
+                return None
+            if time.monotonic() > deadline:
+                raise DriverUnavailable("the keeper of the last run does not end")
+            time.sleep(LOCK_STEP_S)
+        return lock
+
     def _record_refusal(self, workload_id: UUID, first: Record, reason: Reason) -> None:
         refused = replace(first, phase=record.FAILED, reason_code=reason.code, reason_message=reason.message)
         record.write(str(places.places_of(workload_id, self.config).run), refused)
@@ -197,7 +213,7 @@ class LocalDriver:
         known = self._settled(workload_id)
         if known is None or known.ended:
             return known
-        self._ask(known, number)
+        self._ask(workload_id, number)
         deadline = time.monotonic() + self.config.prompt_s
         while time.monotonic() < deadline:
             time.sleep(WAIT_STEP_S)
@@ -206,18 +222,34 @@ class LocalDriver:
                 break
         return known
 
-    def _ask(self, known: Record | None, number: int) -> None:
-        if known is None or known.ended or not self._kept(known) or known.keeper_pid is None:
+    def _ask(self, workload_id: UUID, number: int) -> None:
+        """Ask the keeper. One that has not ended everything long after its grace is hung."""
+        known = self._read(workload_id)
+        if known is None or known.ended or known.keeper_pid is None or not self._kept(known):
             return
-        if known.phase != record.STOPPING:
-            os.kill(known.keeper_pid, number)
+        run = str(places.places_of(workload_id, self.config).run)
+        patience = self.config.grace_s + self.config.farewell_s + self.config.hung_s
+        if record.seconds_since_asked(run) > patience:
+            number = signal.SIGKILL
+        elif known.phase == record.STOPPING:
+            return
+        keeper = procfs.process(known.keeper_pid)
+        if keeper is not None and keeper.start_ticks == known.keeper_ticks:
+            procfs.send(number, [keeper])
+
+    def _forget_if_old(self, workload_id: UUID, known: Record | None) -> None:
+        if known is None or known.phase != record.ABSENT:
+            return
+        age = record.now_us() - (known.ended_at or 0)
+        if age > self.config.forget_after_days * DAY_US:
+            places.forget(places.places_of(workload_id, self.config))
 
     def _acknowledge(self, workload_id: UUID) -> Record | None:
         with self._deciding(workload_id):
             known = self._read(workload_id)
             if known is not None and known.ended and not known.acknowledged:
                 known = replace(known, acknowledged=True)
-                record.write(str(places.places_of(workload_id, self.config).run), known)
+                self._write(workload_id, known)
             return known
 
     def _may_start_after(self, known: Record) -> bool:
@@ -245,7 +277,7 @@ class LocalDriver:
         if known is None or known.ended:
             return known
         settled = strays.settle(workload_id, known, placed, self.config.installation)
-        record.write(str(placed.run), settled)
+        self._write(workload_id, settled)
         return settled
 
     def _kept(self, known: Record) -> bool:
@@ -259,11 +291,16 @@ class LocalDriver:
     def _read(self, workload_id: UUID) -> Record | None:
         return record.read(str(places.places_of(workload_id, self.config).run))
 
+    def _write(self, workload_id: UUID, known: Record) -> None:
+        try:
+            record.write(str(places.places_of(workload_id, self.config).run), known)
+        except OSError as error:
+            raise DriverUnavailable(f"the record cannot be written: {error}") from error
+
     def _recorded(self) -> tuple[UUID, ...]:
         if not self.config.run_dir.is_dir():
             return ()
-        names = (entry.name for entry in self.config.run_dir.iterdir() if entry.is_dir())
-        return tuple(UUID(hex=name) for name in names)
+        return tuple(UUID(hex=entry.name) for entry in self.config.run_dir.iterdir())
 
     @contextmanager
     def _deciding(self, workload_id: UUID) -> Iterator[None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import subprocess
 import sys
 from pathlib import Path
@@ -64,7 +63,7 @@ def launch(spec: WorkspaceSpec, image: LocalImage, first: record.Record, lock: i
     """Start a keeper that takes the lock over. Returns when it has recorded itself, or is gone."""
     placed = places.places_of(spec.workload_id, config)
     kind = isolation.isolation_of(config).kind
-    uid = uid_of(spec.project_id, config) if os.geteuid() == 0 and kind != order.NONE else None
+    uid = uid_of(spec.project_id, config) if kind in (NAMESPACE, UID) else None
     passable = kind == UID
     home = places.volume_of(spec.project_id, spec.volume_id, config)
     places.make_volume(home, uid=uid, passable=passable)
@@ -155,11 +154,10 @@ def _environment(
 ) -> dict[str, str]:
     """An allow-list: nothing of our own environment is handed on. Ours win over the spec's."""
     home = words["{home}"]
-    user = "work" if own_tmp is None else pwd.getpwuid(os.geteuid()).pw_name
     ours = {
         "HOME": home,
-        "USER": user,
-        "LOGNAME": user,
+        "USER": "work",
+        "LOGNAME": "work",
         "SHELL": "/bin/bash",
         "LANG": "C.UTF-8",
         "TMPDIR": INSIDE_TMP if own_tmp is None else str(own_tmp.tmp),

@@ -68,9 +68,10 @@ def make_ours(places: Places, config: LocalConfig, *, passable: bool) -> None:
     if found.st_uid != os.geteuid() or not config.run_dir.is_dir() or config.run_dir.is_symlink():
         raise PermissionError(f"{config.run_dir} belongs to another user")
     places.run.mkdir(mode=0o700, exist_ok=True)
-    mode = 0o711 if passable else 0o700
+    if passable:
+        config.state_dir.chmod(0o711)
     for folder in (config.run_dir, places.run):
-        folder.chmod(mode)
+        folder.chmod(0o711 if passable else 0o700)
 
 
 def make_volume(volume: Path, *, uid: int | None, passable: bool) -> None:
@@ -128,6 +129,11 @@ def remove_volume(volume: Path, config: LocalConfig) -> None:
         volume.rename(aside)
     if aside.exists():
         shutil.rmtree(aside)
+
+
+def forget(places: Places) -> None:
+    """Even the record. Only long after the end."""
+    shutil.rmtree(places.run, ignore_errors=True)
 
 
 def _give(folder: Path, uid: int) -> None:

@@ -115,11 +115,15 @@ def _environment(pid: int) -> set[bytes]:
 
 
 def send(number: int, targets: Iterable[Process]) -> None:
-    """Signal each that is still the same process."""
+    """Signal each that is still the same process; a handle taken before the look keeps it so."""
     for target in targets:
-        if is_same(target.pid, target.start_ticks):
-            with contextlib.suppress(OSError):
-                os.kill(target.pid, number)
+        with contextlib.suppress(OSError):
+            handle = os.pidfd_open(target.pid)
+            try:
+                if is_same(target.pid, target.start_ticks):
+                    signal.pidfd_send_signal(handle, number)
+            finally:
+                os.close(handle)
 
 
 def kill_and_wait(targets: Iterable[Process], *, seconds: float) -> list[Process]:

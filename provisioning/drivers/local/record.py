@@ -19,6 +19,7 @@ STOPPED, FAILED, ABSENT = "stopped", "failed", "absent"
 ENDED = frozenset({STOPPED, FAILED, ABSENT})
 
 RECORD, LOG, SOCKET = "record.json", "log", "s"
+ASKED = "asked"
 DRIVER_LOCK, KEEPER_LOCK = "driver.lock", "keeper.lock"
 
 
@@ -88,6 +89,26 @@ def last_beat(directory: str) -> int | None:
         return os.stat(os.path.join(directory, RECORD)).st_mtime_ns // 1000
     except OSError:
         return None
+
+
+def seconds_since_asked(directory: str) -> float:
+    """Notes the first time that the end was asked for, by a clock nobody sets."""
+    now = time.clock_gettime(time.CLOCK_BOOTTIME)
+    path = os.path.join(directory, ASKED)
+    try:
+        with open(path, "x") as file:
+            file.write(repr(now))
+    except FileExistsError:
+        with open(path) as file:
+            return now - float(file.read() or now)
+    except OSError:
+        return 0.0  # a full disk must not keep anybody from ending it
+    return 0.0
+
+
+def forget_asked(directory: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(directory, ASKED))
 
 
 def ended(record: Record, *, phase: str, at: int, code: str | None, message: str | None) -> Record:

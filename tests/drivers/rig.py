@@ -1,0 +1,141 @@
+"""What a driver's tests need: specs, patience, and a look at the real processes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+from uuid import UUID, uuid4
+
+from provisioning.drivers.base import Observation, Phase, Stray, WorkspaceSpec
+from provisioning.drivers.local import places, procfs, record, strays
+from provisioning.drivers.local.config import LocalConfig, LocalImage
+from provisioning.drivers.local.driver import LocalDriver
+from provisioning.drivers.local.launch import MARKER
+
+HERE = Path(__file__).resolve().parent
+SETTLED = (Phase.STOPPED, Phase.FAILED, Phase.ABSENT)
+T = TypeVar("T")
+
+
+def stand_in() -> LocalImage:
+    """The tiny server, run by this Python without its packages."""
+    python = Path(sys.executable).resolve()
+    script = str(HERE / "stand_in.py")
+    return LocalImage(
+        command=(str(python), "-S", "-E", script, "{socket}", "{home}"),
+        readable=(HERE, python.parent.parent),
+    )
+
+
+def config_in(state_dir: Path, *, isolation: str | None = None) -> LocalConfig:
+    """Short times, so that a fault costs a moment."""
+    return LocalConfig(
+        state_dir=state_dir / "state",
+        images={"stand-in": stand_in()},
+        grace_s=1.0,
+        farewell_s=0.5,
+        heartbeat_s=0.1,
+        hung_s=0.5,
+        isolation=isolation,
+    )
+
+
+def a_spec(**changes: object) -> WorkspaceSpec:
+    plain = WorkspaceSpec(
+        workload_id=uuid4(),
+        organization_id=uuid4(),
+        project_id=uuid4(),
+        volume_id=uuid4(),
+        kind="workspace",
+        image="stand-in",
+        vcpus=1,
+        memory_gib=1,
+        disk_gib=1,
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def until(ask: Callable[[], T], holds: Callable[[T], object], *, seconds: float = 15.0) -> T:
+    """The first answer for which it holds."""
+    deadline = time.monotonic() + seconds
+    while True:
+        answer = ask()
+        if holds(answer):
+            return answer
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds} s, last answer: {answer}")
+        time.sleep(0.01)
+
+
+@dataclass
+class LocalRig:
+    driver: LocalDriver
+
+    @property
+    def config(self) -> LocalConfig:
+        return self.driver.config
+
+    def home(self, spec: WorkspaceSpec) -> Path:
+        home = places.volume_of(spec.project_id, spec.volume_id, self.config)
+        home.mkdir(parents=True, exist_ok=True)
+        return home
+
+    def started(self, spec: WorkspaceSpec, *, seconds: float = 15.0) -> Observation:
+        """Present and ready; fails at once where it failed."""
+        self.driver.ensure_present(spec)
+        seen = until(
+            lambda: self.driver.observe(spec),
+            lambda o: o.ready or o.phase in SETTLED,
+            seconds=seconds,
+        )
+        assert seen.ready, seen
+        return seen
+
+    def stopped(self, spec: WorkspaceSpec) -> Observation:
+        return until(lambda: self.driver.ensure_stopped(spec), lambda o: o.phase in SETTLED)
+
+    def failed(self, spec: WorkspaceSpec) -> Observation:
+        self.driver.ensure_present(spec)
+        return until(lambda: self.driver.observe(spec), lambda o: o.phase is Phase.FAILED)
+
+    def until_ended(self, stray: Stray) -> Observation:
+        return until(lambda: self.driver.end_stray(stray), lambda o: o.phase in SETTLED)
+
+    def absent(self, spec: WorkspaceSpec) -> Observation:
+        return until(lambda: self.driver.ensure_absent(spec), lambda o: o.phase is Phase.ABSENT)
+
+    def processes(self, spec: WorkspaceSpec) -> list[int]:
+        return [each.pid for each in procfs.marked_with(f"{MARKER}={spec.workload_id}")]
+
+    def record(self, spec: WorkspaceSpec) -> record.Record:
+        found = record.read(str(places.places_of(spec.workload_id, self.config).run))
+        assert found is not None
+        return found
+
+    def keeper(self, spec: WorkspaceSpec) -> int:
+        pid = self.record(spec).keeper_pid
+        assert pid is not None
+        return pid
+
+    def output(self, spec: WorkspaceSpec, command: str) -> str:
+        """What a command prints when it is run inside the workload."""
+        home = self.home(spec)
+        (home / "command").write_text(f"({command}) >$HOME/out 2>&1; mv $HOME/out $HOME/output")
+        self.started(spec)
+        until((home / "output").exists, bool)
+        return (home / "output").read_text()
+
+    def end_everything(self) -> None:
+        self.driver.end_all(seconds=5)
+        for workload_id, left in strays.marked(self.config.installation).items():
+            procfs.kill_and_wait(left, seconds=5)
+            assert isinstance(workload_id, UUID)
+
+
+def environment_of(pid: int) -> dict[str, str]:
+    text = Path(f"/proc/{pid}/environ").read_bytes().decode()
+    return dict(entry.split("=", 1) for entry in text.split("\0") if "=" in entry)
