@@ -13,6 +13,7 @@ from typing import Final, cast
 from portal.proxy import pages
 from portal.proxy.config import Clocks
 from portal.proxy.exchange import Exchange
+from portal.proxy.heads import Malformed
 from portal.proxy.reader import IncomingRequest, RequestReader
 from portal.proxy.splice import Splice
 from portal.proxy.state import State
@@ -95,9 +96,8 @@ class ClientConnection(asyncio.Protocol):
         self._queue.extend(self._reader.feed(data))
         if self._unread is not None and self._unread.complete:
             self._unread = None
-        fault = self._reader.fault
-        if fault is not None and self._exchange is not None and not self._exchange.request.complete:
-            self._exchange.request_broken(pages.plain(fault.status, fault.code))
+        if self._reader.fault is not None:
+            self._drop_broken(self._reader.fault)
         self._advance()
 
     def pause_writing(self) -> None:
@@ -121,6 +121,7 @@ class ClientConnection(asyncio.Protocol):
     def hold_reading(self, held: bool) -> None:
         self._held = held
         self._regulate()
+        self._time()
 
     def exchange_ended(self, *, keep_alive: bool) -> None:
         exchange, self._exchange = self._exchange, None
@@ -176,6 +177,13 @@ class ClientConnection(asyncio.Protocol):
         self._regulate()
         self._time()
 
+    def _drop_broken(self, fault: Malformed) -> None:
+        """The request in the middle of which reading became impossible ends here; those before it are answered."""
+        if self._queue and not self._queue[-1].complete:
+            self._queue.pop()
+        elif self._exchange is not None and not self._exchange.request.complete:
+            self._exchange.request_broken(pages.plain(fault.status, fault.code))
+
     def _may_begin(self) -> bool:
         return not (
             self._exchange is not None
@@ -190,8 +198,7 @@ class ClientConnection(asyncio.Protocol):
         """Nothing is under way: close, if no further request can or may follow."""
         fault = self._reader.fault
         if self._last:
-            if self._unread is None or fault is not None:
-                self._close()
+            self._close()
         elif fault is not None and not self._queue:
             self._say_last(pages.plain(fault.status, fault.code))
         elif self._reader.switched and not self._queue:
@@ -206,7 +213,8 @@ class ClientConnection(asyncio.Protocol):
         self._closing = True
         self._phase = Phase.LINGER
         self.deadline = time.monotonic() + self._state.config.clocks.linger
-        if self._reader.fault is None and self._unread is None:
+        reader = self._reader
+        if reader.fault is None and self._unread is None and not (reader.in_head or reader.in_body):
             self.transport.close()
             return
         if self._paused:

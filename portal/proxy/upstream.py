@@ -60,6 +60,7 @@ class UpstreamConnection(asyncio.Protocol):
         "_parser",
         "_pool",
         "_reason",
+        "_reusable",
         "_sink",
         "_to_head",
         "address",
@@ -147,7 +148,7 @@ class UpstreamConnection(asyncio.Protocol):
 
     def _conclude(self) -> None:
         sink, self._sink = self._sink, None
-        reusable = self._parser.should_keep_alive() and not self._beyond and not self._full
+        reusable = self._reusable and not self._beyond and not self._full
         if self._to_head:
             self._parser = httptools.HttpResponseParser(self)
         self.used = True
@@ -162,6 +163,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._head: ResponseHead | None = None
         self._ended = False
         self._beyond = False
+        self._reusable = False
         self._to_head = False
         self._expects_switch = False
         self._headers: list[Header] = []
@@ -187,6 +189,7 @@ class UpstreamConnection(asyncio.Protocol):
         status = self._parser.get_status_code()
         if self._beyond or (status < 200 and status != 101):
             return
+        self._reusable = self._parser.should_keep_alive()  # the parser forgets with the end of the message
         head = self._head = judge_response(status, self._reason, self._headers, to_head=self._to_head)
         if status == 101:
             if not self._expects_switch or not self._parser.should_upgrade():

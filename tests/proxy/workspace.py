@@ -7,6 +7,7 @@ import hashlib
 from pathlib import Path
 
 from aiohttp import WSMsgType, web
+from aiohttp.typedefs import Handler
 
 
 class Workspace:
@@ -16,6 +17,7 @@ class Workspace:
         self.cancelled = asyncio.Event()
         self.socket_ended = asyncio.Event()
         self.answers: list[str] = []
+        self.connections: set[int] = set()
         self._runner: web.AppRunner | None = None
 
     async def start(self) -> None:
@@ -26,6 +28,7 @@ class Workspace:
         app.router.add_get("/cookies", self._cookies)
         app.router.add_put("/digest", self._digest)
         app.router.add_route("*", "/{tail:.*}", self._echo)
+        app.middlewares.append(self._count)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.2)
         await self._runner.setup()
         await web.UnixSite(self._runner, str(self.path)).start()
@@ -34,6 +37,12 @@ class Workspace:
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
+
+    @web.middleware
+    async def _count(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.transport is not None:
+            self.connections.add(id(request.transport))
+        return await handler(request)
 
     async def _echo(self, request: web.Request) -> web.Response:
         body = await request.read()
@@ -76,7 +85,6 @@ class Workspace:
         except (asyncio.CancelledError, ConnectionError):
             self.cancelled.set()
             raise
-        return answer
 
     async def _digest(self, request: web.Request) -> web.Response:
         digest, size = hashlib.sha256(), 0
@@ -89,10 +97,12 @@ class Workspace:
         socket = web.WebSocketResponse(protocols=("v1.steelyard",), max_msg_size=0)
         await socket.prepare(request)
         self.seen.append("socket")
-        async for message in socket:
-            if message.type is WSMsgType.TEXT:
-                await socket.send_str(message.data)
-            elif message.type is WSMsgType.BINARY:
-                await socket.send_bytes(message.data)
-        self.socket_ended.set()
+        try:
+            async for message in socket:
+                if message.type is WSMsgType.TEXT:
+                    await socket.send_str(message.data)
+                elif message.type is WSMsgType.BINARY:
+                    await socket.send_bytes(message.data)
+        finally:
+            self.socket_ended.set()
         return socket
