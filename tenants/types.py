@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from core.types import ObjectRef
+from core.types import ObjectRef, Reason
+
+_UNITS = {
+    "workloads": ("workload", "workloads"),
+    "vcpus": ("vCPU", "vCPUs"),
+    "memory_gib": ("GiB of memory", "GiB of memory"),
+    "storage_gib": ("GiB of storage", "GiB of storage"),
+    "accelerators": ("GPU", "GPUs"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,21 @@ class QuotaLine:
     def left(self) -> int:
         return max(self.limit - self.used, 0)
 
+    def shortfall(self, asked: int, *, project: str) -> Reason | None:
+        """Why this much more would be refused, with the numbers and whom to ask; None where it fits."""
+        over = self.used + asked - self.limit
+        if asked <= 0 or over <= 0:
+            return None
+        return Reason(
+            code="over_quota",
+            message=f"{over} {unit_of(self.resource, over)} over ({self.used} used + {asked} asked > {self.limit}).",
+            resource=self.resource,
+            asked=asked,
+            used=self.used,
+            limit=self.limit,
+            ask=f"an owner of the organisation, who sets the quotas of {project}",
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Principal:
@@ -61,3 +84,11 @@ def organization_ref(organization_id: UUID, slug: str = "") -> ObjectRef:
 
 def project_ref(project_id: UUID, slug: str = "") -> ObjectRef:
     return ObjectRef(kind="project", id=str(project_id), label=slug)
+
+
+def unit_of(resource: str, amount: int) -> str:
+    """The word for an amount of a resource: "GPUs", "H100 GPU", "GiB of storage"."""
+    base, _, model = resource.partition("/")
+    singular, plural = _UNITS.get(base, (base, base))
+    word = singular if amount == 1 else plural
+    return f"{model} {word}" if model else word

@@ -115,7 +115,17 @@ class TestRowLevelSecurity:
         assert all(config and any("search_path" in word for word in config) for config in found.values())
 
 
-DEFINER_FUNCTIONS = {"steelyard_organizations_of", "steelyard_token_by_hash"}
+DEFINER_FUNCTIONS = {
+    "steelyard_organizations_of",
+    "steelyard_token_by_hash",
+    "steelyard_due_workloads",
+    "steelyard_running_workloads",
+    "steelyard_placed_workloads",
+    "steelyard_ahead_in_queue",
+    "steelyard_volumes_to_purge",
+    "steelyard_entry_code_by_hash",
+    "steelyard_workspace_entry_by_hash",
+}
 """What must be answered before a tenant is known. Each returns ids only."""
 
 

@@ -1,0 +1,194 @@
+"""Admission: named checks, all of them run before anything is created. Pure; the launch form asks on every change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from core.types import Reason
+from provisioning.enums import Starts
+from provisioning.types import Alternative, Asked, ClusterFacts, ShapeFacts, Verdict
+from tenants.types import Claim, QuotaLine, unit_of
+
+Check = Callable[[Asked], tuple[Reason, ...]]
+
+_MOST_ALTERNATIVES = 4
+
+
+def decide(asked: Asked) -> Verdict:
+    """Every failing check at once, with its numbers; when the workload would start; what would start now instead.
+
+    Over quota is refused. Over capacity waits, unless no cluster could ever hold it.
+    """
+    reasons = tuple(reason for _, check in CHECKS for reason in check(asked))
+    cluster = best_cluster(asked.shape, asked.clusters)
+    starts = _starts(asked.shape, cluster)
+    return Verdict(
+        reasons=reasons,
+        starts=starts,
+        claim=asked.shape.claim(asked.disk_gib),
+        cluster_id=cluster.id if cluster else None,
+        waits=waiting_reason(asked.shape, cluster) if cluster and starts is Starts.LATER else None,
+        alternatives=_alternatives(asked) if reasons or starts is not Starts.NOW else (),
+    )
+
+
+def permission(asked: Asked) -> tuple[Reason, ...]:
+    if asked.allowed:
+        return ()
+    return (
+        Reason(
+            code="permission_denied",
+            message=f"You may not launch workloads in {asked.project}.",
+            ask="an owner of the organisation",
+        ),
+    )
+
+
+def policy(asked: Asked) -> tuple[Reason, ...]:
+    reasons = []
+    if not asked.standing_good:
+        reasons.append(
+            Reason(
+                code="organization_suspended",
+                message="The organisation is suspended: nothing new starts.",
+                ask="the organisation's billing contact",
+            )
+        )
+    if not asked.image_active:
+        reasons.append(Reason(code="image_inactive", message="This image is no longer offered. Choose another."))
+    if not asked.shape.active:
+        reasons.append(
+            Reason(
+                code="shape_inactive", message=f"The shape {asked.shape.label} is no longer offered. Choose another."
+            )
+        )
+    return tuple(reasons)
+
+
+def quota(asked: Asked) -> tuple[Reason, ...]:
+    """One reason per resource where used + asked passes the limit."""
+    return shortfalls(asked.quotas, _more(asked.shape.claim(asked.disk_gib), asked.held), project=asked.project)
+
+
+def capacity(asked: Asked) -> tuple[Reason, ...]:
+    """Refuse only what can never start: that no cluster of the region is large enough for."""
+    if best_cluster(asked.shape, asked.clusters) is not None:
+        return ()
+    shape = asked.shape
+    there = [cluster for cluster in asked.clusters if cluster.region == shape.region and cluster.healthy]
+    if not there:
+        return (Reason(code="never_fits", message=f"No cluster in {shape.region} takes workloads now."),)
+    largest = max(there, key=lambda cluster: _headroom(shape, cluster))
+    resource, amount = next(
+        (name, amount) for name, amount in shape.resources().items() if amount > largest.capacity.get(name, 0)
+    )
+    most = largest.capacity.get(resource, 0)
+    return (
+        Reason(
+            code="never_fits",
+            message=f"{amount} {unit_of(resource, amount)} asked, {most} in the largest cluster of {shape.region}.",
+            resource=resource,
+            asked=amount,
+            limit=most,
+        ),
+    )
+
+
+CHECKS: tuple[tuple[str, Check], ...] = (
+    ("permission", permission),
+    ("policy", policy),
+    ("quota", quota),
+    ("capacity", capacity),
+)
+
+
+def best_cluster(shape: ShapeFacts, clusters: tuple[ClusterFacts, ...]) -> ClusterFacts | None:
+    """A cluster where the shape fits now, else one where it fits some time; None where it never does."""
+    able = [cluster for cluster in clusters if _ever_fits(shape, cluster)]
+    able.sort(key=lambda cluster: (not fits_now(shape, cluster), cluster.slug))
+    return able[0] if able else None
+
+
+def fits_now(shape: ShapeFacts, cluster: ClusterFacts) -> bool:
+    return _ever_fits(shape, cluster) and all(
+        amount <= cluster.free(name) for name, amount in shape.resources().items()
+    )
+
+
+def waiting_reason(shape: ShapeFacts, cluster: ClusterFacts, *, ahead: int = 0) -> Reason:
+    """Why a workload of this shape waits in the queue of this cluster."""
+    short = [(name, amount) for name, amount in shape.resources().items() if amount > cluster.free(name)]
+    if not short:
+        return Reason(
+            code="waiting_in_queue",
+            message=f"Waiting: {ahead} {'workload is' if ahead == 1 else 'workloads are'} ahead of it.",
+            used=ahead,
+        )
+    resource, amount = max(short)
+    return Reason(
+        code="waiting_for_capacity",
+        message=f"Waiting: {amount} {unit_of(resource, amount)} requested, {cluster.free(resource)} free"
+        f" of {cluster.capacity.get(resource, 0)} in {cluster.slug}.",
+        resource=resource,
+        asked=amount,
+        used=cluster.used.get(resource, 0),
+        limit=cluster.capacity.get(resource, 0),
+    )
+
+
+def shortfalls(lines: Mapping[str, QuotaLine], asked: Mapping[str, int], *, project: str) -> tuple[Reason, ...]:
+    """What taking these amounts would be refused for. A resource without a line is not limited."""
+    found = (lines[name].shortfall(amount, project=project) for name, amount in sorted(asked.items()) if name in lines)
+    return tuple(reason for reason in found if reason is not None)
+
+
+def _starts(shape: ShapeFacts, cluster: ClusterFacts | None) -> Starts:
+    if cluster is None:
+        return Starts.NEVER
+    return Starts.NOW if fits_now(shape, cluster) else Starts.LATER
+
+
+def _alternatives(asked: Asked) -> tuple[Alternative, ...]:
+    """Other shapes of the region that fit quota and capacity now: dearest first, so nearest to what was asked."""
+    fitting = [
+        shape
+        for shape in asked.others
+        if shape.slug != asked.shape.slug
+        and shape.active
+        and not shortfalls(asked.quotas, _more(shape.claim(asked.disk_gib), asked.held), project=asked.project)
+        and any(fits_now(shape, cluster) for cluster in asked.clusters)
+    ]
+    fitting.sort(key=lambda shape: (_distance(asked.shape, shape), shape.slug))
+    return tuple(Alternative(shape, _difference(asked.shape, shape)) for shape in fitting[:_MOST_ALTERNATIVES])
+
+
+def _distance(wanted: ShapeFacts, other: ShapeFacts) -> tuple[bool, int, int]:
+    return (
+        other.accelerator != wanted.accelerator,
+        abs(other.accelerator_count - wanted.accelerator_count),
+        abs(other.vcpus - wanted.vcpus),
+    )
+
+
+def _difference(wanted: ShapeFacts, other: ShapeFacts) -> Fraction | None:
+    if wanted.price_per_hour is None or other.price_per_hour is None:
+        return None
+    return other.price_per_hour - wanted.price_per_hour
+
+
+def _more(claim: Claim, held: Claim) -> dict[str, int]:
+    holding = held.as_dict()
+    return {resource: amount - holding.get(resource, 0) for resource, amount in claim.amounts}
+
+
+def _ever_fits(shape: ShapeFacts, cluster: ClusterFacts) -> bool:
+    return (
+        cluster.healthy
+        and cluster.region == shape.region
+        and all(amount <= cluster.capacity.get(name, 0) for name, amount in shape.resources().items())
+    )
+
+
+def _headroom(shape: ShapeFacts, cluster: ClusterFacts) -> int:
+    return sum(amount <= cluster.capacity.get(name, 0) for name, amount in shape.resources().items())

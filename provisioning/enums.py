@@ -1,0 +1,110 @@
+"""The words of provisioning, as they stand in the database and the API."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """Where a workload is. "Unknown" is a condition, never a state."""
+
+    REQUESTED = "requested"
+    QUEUED = "queued"
+    PROVISIONING = "provisioning"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    DELETING = "deleting"
+    DELETED = "deleted"
+
+
+class DesiredState(StrEnum):
+    RUNNING = "running"
+    STOPPED = "stopped"
+    DELETED = "deleted"
+
+
+class Kind(StrEnum):
+    WORKSPACE = "workspace"
+
+
+class ImageKind(StrEnum):
+    JUPYTERLAB = "jupyterlab"
+
+
+class CapacityKind(StrEnum):
+    ON_DEMAND = "on_demand"
+    RESERVED = "reserved"
+    SPOT = "spot"
+
+
+class VolumeState(StrEnum):
+    """`new`: nothing has run on it yet; `kept`: its workload is deleted, it can be brought back until `purge_after`."""
+
+    NEW = "new"
+    PRESENT = "present"
+    KEPT = "kept"
+    PURGED = "purged"
+
+
+class ConditionType(StrEnum):
+    READY = "ready"
+    REACHABLE = "reachable"
+    ACTIVITY = "activity"
+
+
+class ConditionStatus(StrEnum):
+    TRUE = "true"
+    FALSE = "false"
+    UNKNOWN = "unknown"
+
+
+class Rule(StrEnum):
+    """Which rule stops a workload."""
+
+    IDLE = "idle"
+    LIFETIME = "lifetime"
+
+
+class Activity(StrEnum):
+    ACTIVE = "active"
+    IDLE = "idle"
+    UNKNOWN = "unknown"
+
+
+class Source(StrEnum):
+    """Where the last sign of work came from."""
+
+    START = "start"
+    KERNEL = "kernel"
+    TERMINAL = "terminal"
+    PROCESS = "process"
+
+
+class Starts(StrEnum):
+    NOW = "now"
+    LATER = "later"
+    NEVER = "never"
+
+
+class TaskName(StrEnum):
+    RECONCILE_WORKLOAD = "provisioning.reconcile_workload"
+    SWEEP_WORKLOADS = "provisioning.sweep_workloads"
+    SWEEP_ACTIVITY = "provisioning.sweep_activity"
+    SWEEP_STRAYS = "provisioning.sweep_strays"
+    SWEEP_VOLUMES = "provisioning.sweep_volumes"
+
+
+def choices(words: type[StrEnum]) -> list[tuple[str, str]]:
+    """A model field's choices: the words themselves."""
+    return [(word.value, word.value.replace("_", " ")) for word in words]
+
+
+LIVING = frozenset(State) - {State.DELETED}
+MAY_RUN = frozenset({State.PROVISIONING, State.RUNNING, State.STOPPING, State.DELETING})
+"""States in which the driver may have something of the workload."""
+
+DISK_SKU = "disk-gib-hour/standard"
+"""The SKU of one GiB of workspace disk."""

@@ -1,0 +1,23 @@
+"""Tables of provisioning."""
+
+from provisioning.models.catalogue import AcceleratorType, Cluster, Image, Region, Shape
+from provisioning.models.entries import EntryCode, WorkspaceEntry
+from provisioning.models.history import ActivitySample, Allocation, Condition, Event
+from provisioning.models.volumes import Volume
+from provisioning.models.workloads import Workload
+
+__all__ = [
+    "AcceleratorType",
+    "ActivitySample",
+    "Allocation",
+    "Cluster",
+    "Condition",
+    "EntryCode",
+    "Event",
+    "Image",
+    "Region",
+    "Shape",
+    "Volume",
+    "Workload",
+    "WorkspaceEntry",
+]

@@ -1,0 +1,81 @@
+"""What happened to a workload: timeline, conditions, occupied capacity, activity."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+from django.db import models
+from django.db.models import Q
+
+from core.models import ScopedManager, TenantModel
+from provisioning.enums import Activity, ConditionStatus, ConditionType, choices
+
+
+class Condition(TenantModel):
+    """A fact beside the state that may be true, false or unknown, and since when."""
+
+    workload = models.ForeignKey("provisioning.Workload", on_delete=models.CASCADE, related_name="conditions")
+    type = models.CharField(max_length=20, choices=choices(ConditionType))
+    status = models.CharField(max_length=10, choices=choices(ConditionStatus))
+    code = models.CharField(max_length=60, blank=True)
+    message = models.CharField(max_length=500, blank=True)
+    since = models.DateTimeField()
+
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workload", "type"], name="condition_once")]
+
+
+class Event(TenantModel):
+    """One line of a workload's timeline. `actor_id` None: the platform."""
+
+    workload = models.ForeignKey(
+        "provisioning.Workload", on_delete=models.CASCADE, related_name="events", db_index=False
+    )
+    at = models.DateTimeField()
+    code = models.CharField(max_length=60)
+    message = models.TextField()
+    actor_id = models.UUIDField(null=True)
+    details = models.JSONField(default=dict)
+
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
+
+    class Meta:
+        indexes = [models.Index(fields=["workload", "id"], name="event_timeline")]
+
+
+class Allocation(TenantModel):
+    """Capacity of a cluster that a workload occupies, half-open [held_from, held_to); open while held_to is None."""
+
+    workload = models.ForeignKey("provisioning.Workload", on_delete=models.PROTECT, related_name="allocations")
+    cluster = models.ForeignKey("provisioning.Cluster", on_delete=models.PROTECT, related_name="+")
+    resources = models.JSONField()
+    held_from = models.DateTimeField()
+    held_to = models.DateTimeField(null=True)
+
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workload"], name="allocation_one_open", condition=Q(held_to__isnull=True))
+        ]
+
+
+class ActivitySample(TenantModel):
+    """What a probe of a running workload said. `verdict` unknown: it could not say."""
+
+    workload = models.ForeignKey(
+        "provisioning.Workload", on_delete=models.CASCADE, related_name="activity_samples", db_index=False
+    )
+    at = models.DateTimeField()
+    verdict = models.CharField(max_length=10, choices=choices(Activity))
+    busy_kernels = models.PositiveIntegerField(default=0)
+    busy_terminals = models.PositiveIntegerField(default=0)
+    detached = models.PositiveIntegerField(default=0)
+    connections = models.PositiveIntegerField(default=0)
+
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
+
+    class Meta:
+        indexes = [models.Index(fields=["workload", "-at"], name="activity_newest_first")]

@@ -1,0 +1,182 @@
+"""Values of provisioning: frozen, plain, handed across the layers and to the apps above."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from fractions import Fraction
+from uuid import UUID
+
+from core.types import Json, ObjectRef, Reason
+from provisioning.enums import Activity, Rule, Source, Starts
+from tenants.types import Claim, QuotaLine
+
+NOTHING = Claim(())
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadSpec:
+    """What a person asks for. `name` empty: the platform proposes one. `volume_id`: a kept disk to bring back."""
+
+    kind: str
+    shape: str
+    image: str
+    disk_gib: int
+    name: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    volume_id: UUID | None = None
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "kind": self.kind,
+            "shape": self.shape,
+            "image": self.image,
+            "disk_gib": self.disk_gib,
+            "env": dict(self.env),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeFacts:
+    """A sellable size. `price_per_hour` is exact, in the organisation's currency; None where it has no price."""
+
+    slug: str
+    label: str
+    accelerator: str | None
+    accelerator_count: int
+    vcpus: int
+    memory_gib: int
+    region: str
+    active: bool = True
+    simulated: bool = False
+    price_per_hour: Fraction | None = None
+
+    def resources(self) -> dict[str, int]:
+        """What one workload of this shape occupies of a cluster, by resource name."""
+        amounts = {"vcpus": self.vcpus, "memory_gib": self.memory_gib}
+        if self.accelerator and self.accelerator_count:
+            amounts[f"accelerators/{self.accelerator}"] = self.accelerator_count
+        return amounts
+
+    def claim(self, disk_gib: int) -> Claim:
+        """What one running workload of this shape takes of its project's quotas."""
+        amounts = {**self.resources(), "workloads": 1, "storage_gib": disk_gib}
+        if self.accelerator and self.accelerator_count:
+            amounts["accelerators"] = self.accelerator_count
+        return Claim(tuple(sorted(amounts.items())))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """A cluster's whole capacity and what is occupied, by resource name; who waits there, by accelerator model."""
+
+    id: UUID
+    slug: str
+    region: str
+    capacity: Mapping[str, int]
+    used: Mapping[str, int]
+    healthy: bool = True
+
+    def free(self, resource: str) -> int:
+        return max(self.capacity.get(resource, 0) - self.used.get(resource, 0), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One launch as admission sees it: everything that a check reads, and nothing else."""
+
+    project: str
+    allowed: bool
+    standing_good: bool
+    image_active: bool
+    shape: ShapeFacts
+    disk_gib: int
+    quotas: Mapping[str, QuotaLine]
+    clusters: tuple[ClusterFacts, ...]
+    others: tuple[ShapeFacts, ...] = ()
+    held: Claim = NOTHING
+    """What the workload holds already (the disk of a stopped one)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another shape that would start now; `difference_per_hour` is what it costs more (or less) than the one asked."""
+
+    shape: ShapeFacts
+    difference_per_hour: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`reasons`: every failing check. `waits`: why it would not start at once although it is admitted."""
+
+    reasons: tuple[Reason, ...]
+    starts: Starts
+    claim: Claim
+    cluster_id: UUID | None = None
+    waits: Reason | None = None
+    alternatives: tuple[Alternative, ...] = ()
+
+    @property
+    def denied(self) -> bool:
+        return bool(self.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """One reading of a workload's activity. Page views are not among the signals, and an open connection is no work."""
+
+    at: datetime
+    busy_kernels: int = 0
+    busy_terminals: int = 0
+    detached: int = 0
+    connections: int = 0
+    last_activity: datetime | None = None
+    last_source: Source = Source.KERNEL
+
+
+@dataclass(frozen=True, slots=True)
+class StopRules:
+    """What stops a workload by itself; None switches a rule off."""
+
+    idle_after: timedelta | None
+    max_lifetime: timedelta | None
+    warn_before: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What the rules look at: since when it runs, when it last worked and who says so, until when a person keeps it."""
+
+    started_at: datetime
+    last_activity_at: datetime
+    last_source: Source = Source.START
+    extended_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StopForecast:
+    """When a workload will stop by itself, by which rule, and from which last sign of work that follows."""
+
+    will_stop_at: datetime | None
+    rule: Rule | None
+    last_activity_at: datetime
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class ReclaimVerdict:
+    activity: Activity
+    life: Life
+    forecast: StopForecast
+    stop: bool
+    warn: bool
+
+
+def workload_ref(workload_id: UUID | str, name: str = "") -> ObjectRef:
+    return ObjectRef(kind="workload", id=str(workload_id), label=name)
+
+
+def volume_ref(volume_id: UUID | str, name: str = "") -> ObjectRef:
+    return ObjectRef(kind="volume", id=str(volume_id), label=name)
