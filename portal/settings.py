@@ -164,7 +164,6 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["core.api.rendering.JsonParser"],
     "DEFAULT_SCHEMA_CLASS": "core.api.schema.DeclaredSchema",
     "EXCEPTION_HANDLER": "portal.api.problems.answer",
-    "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Steelyard",
@@ -175,12 +174,20 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
-    "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "ENUM_NAME_OVERRIDES": {
+        "RoleEnum": "tenants.enums.Role",
+        "PermissionEnum": "tenants.enums.Permission",
+    },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "core.api.schema.add_components",
+    ],
 }
 API_BODY_LIMIT_BYTES = 1_048_576
 DATA_UPLOAD_MAX_MEMORY_SIZE = API_BODY_LIMIT_BYTES
 API_RATE_LIMIT_PER_MINUTE = 1200
+API_REFUSES_FLOATS = ENVIRONMENT.mode is env.Mode.CHECK
 
 # Cache and tasks
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": ENVIRONMENT.redis_url}}

@@ -6,4 +6,10 @@ from django.urls import URLPattern, URLResolver, include, path
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("accounts/", include("allauth.urls")),
+    path("api/", include("portal.api.urls")),
 ]
+
+handler400 = "portal.api.unknown.bad_request"
+handler403 = "portal.api.unknown.forbidden"
+handler404 = "portal.api.unknown.not_found"
+handler500 = "portal.api.unknown.crashed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
 from django.db.models import Q
@@ -39,6 +40,19 @@ def permissions_on(actor: Actor, target: Organization | Project) -> frozenset[Pe
         return frozenset()
     project_id = target.pk if isinstance(target, Project) else None
     return _within_scopes(actor, _held_by(actor.id, project_id))
+
+
+def permissions_by_project(actor: Actor, project_ids: Collection[UUID]) -> dict[UUID, frozenset[Permission]]:
+    """The same for many projects of the actor's organisation at once, in two queries."""
+    if actor.id is None:
+        return dict.fromkeys(project_ids, frozenset())
+    everywhere = _held_by(actor.id, None)
+    rows = ProjectGrant.objects.filter(user_id=actor.id, content_object_id__in=project_ids)
+    there: dict[UUID, set[Permission]] = {project_id: set(everywhere) for project_id in project_ids}
+    for project_id, codename in rows.values_list("content_object_id", "permission__codename"):
+        if codename in Permission.values:
+            there[project_id].add(Permission(codename))
+    return {project_id: _within_scopes(actor, frozenset(held)) for project_id, held in there.items()}
 
 
 def holds(actor: Actor, permission: Permission, target: Organization | Project) -> bool:

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from core.errors import NotFound
 from core.types import Actor
-from tenants.credentials import hash_secret
+from tenants.credentials import hash_secret, is_well_formed
 from tenants.enums import Permission
 from tenants.models import AccessToken, Membership, Organization, Project, Quota, QuotaHold, User
 from tenants.permissions import holds, projects_filter
@@ -30,9 +30,21 @@ def organization_by_id(organization_id: UUID) -> Organization:
     return Organization.objects.get(pk=organization_id)
 
 
+def organization_by_slug(slug: str) -> Organization | None:
+    """For the platform's scope."""
+    return Organization.objects.filter(slug=slug).first()
+
+
 def organizations_of_user(user_id: UUID) -> list[Organization]:
     """Every organisation that a person belongs to, by slug. Needs a scope that names the person."""
     return list(Organization.objects.filter(pk__in=organization_ids_of_user(user_id)).order_by("slug"))
+
+
+def organizations_visible_to(actor: Actor) -> QuerySet[Organization]:
+    """Those that the actor belongs to; a token's only its own. Other ones need a scope that names the person."""
+    if actor.token_id is not None:
+        return Organization.objects.filter(pk=actor.tenant_id)
+    return Organization.objects.filter(pk__in=organization_ids_of_user(actor.person_id))
 
 
 def organization_ids_of_user(user_id: UUID) -> list[UUID]:
@@ -56,9 +68,23 @@ def project_for(actor: Actor, asked: str | UUID) -> Project:
     return found
 
 
+def projects_by_slug() -> dict[str, Project]:
+    """Every project of the scope's organisation, for the platform's own parts."""
+    return {project.slug: project for project in Project.objects.select_related("organization")}
+
+
 def project_by_id(project_id: UUID) -> Project:
     """A project of the scope's organisation, for the platform's own parts."""
     return Project.objects.select_related("organization").get(pk=project_id)
+
+
+def person_by_email(email: str) -> User | None:
+    return User.objects.filter(email=email.strip().lower()).first()
+
+
+def project_ids_held_by(user_id: UUID) -> set[UUID | None]:
+    """Where in the scope's organisation a person holds a role; None stands for the organisation itself."""
+    return set(Membership.objects.filter(user_id=user_id).values_list("project_id", flat=True))
 
 
 def people_by_id(ids: Iterable[UUID]) -> dict[UUID, User]:
@@ -84,6 +110,14 @@ def members_of(actor: Actor) -> QuerySet[Membership]:
     return Membership.objects.select_related("user", "project").order_by("user__email", "project__slug")
 
 
+def memberships_visible_to(actor: Actor) -> QuerySet[Membership]:
+    """Everybody's in the actor's organisation for one who may see members, else the actor's own."""
+    rows = Membership.objects.select_related("user", "project")
+    return (
+        rows if holds(actor, Permission.VIEW_MEMBERS, organization_of(actor)) else rows.filter(user_id=actor.person_id)
+    )
+
+
 def memberships_of(actor: Actor) -> list[Membership]:
     """The actor's own roles in its organisation."""
     return list(Membership.objects.filter(user_id=actor.person_id).select_related("project").order_by("created_at"))
@@ -96,6 +130,8 @@ def tokens_of(actor: Actor) -> QuerySet[AccessToken]:
 
 def token_by_secret(secret: str) -> tuple[UUID, UUID] | None:
     """(organisation id, token id) of a presented secret; None for an unknown one. Asked before a tenant is known."""
+    if not is_well_formed(secret):
+        return None
     with connection.cursor() as cursor:
         cursor.execute("SELECT organization_id, token_id FROM steelyard_token_by_hash(%s)", [hash_secret(secret)])
         row = cursor.fetchone()

@@ -1,0 +1,40 @@
+"""Serializers that several outputs share. Outputs describe the schema; answers are built as plain dicts."""
+
+from __future__ import annotations
+
+from rest_framework import serializers
+
+
+class MoneyOutput(serializers.Serializer[object]):
+    amount = serializers.CharField(help_text="A decimal number as text.")
+    currency = serializers.CharField(help_text="ISO 4217.")
+
+
+class ReasonOutput(serializers.Serializer[object]):
+    code = serializers.CharField()
+    message = serializers.CharField()
+    resource = serializers.CharField(required=False)
+    asked = serializers.IntegerField(required=False)
+    used = serializers.IntegerField(required=False)
+    limit = serializers.IntegerField(required=False)
+    ask = serializers.CharField(required=False)
+
+
+class FieldErrorOutput(serializers.Serializer[object]):
+    field = serializers.CharField(allow_blank=True)
+    code = serializers.CharField()
+    message = serializers.CharField()
+
+
+class ProblemOutput(serializers.Serializer[object]):
+    """RFC 9457."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    code = serializers.CharField()
+    instance = serializers.CharField()
+    errors = FieldErrorOutput(many=True, required=False)  # type: ignore[assignment]
+    reasons = ReasonOutput(many=True, required=False)
+    permission = serializers.CharField(required=False)

@@ -1,0 +1,15 @@
+"""Every address of the API. Each app brings its own; here they are joined."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver, include, path, re_path
+
+from portal.api.documentation import docs, openapi
+from portal.api.unknown import unknown
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("v1/openapi.json", openapi, name="openapi"),
+    path("v1/docs", docs, name="api-docs"),
+    path("v1/", include("tenants.api.urls")),
+    re_path(r"^", unknown),
+]
