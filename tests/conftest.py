@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.hashers import Argon2PasswordHasher
 
 from tests import house
+
+Argon2PasswordHasher.time_cost, Argon2PasswordHasher.memory_cost = 1, 8
+"""Passwords of tests protect nobody: the hash is real, its cost is not."""
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from fractions import Fraction
 from django.db.models import Q
 
 from billing.errors import NotPriced
-from billing.models import Price
+from billing.models import Price, Sku
 from billing.rating import amount, hour_of
 from billing.types import Hourly, Item, Rate
 
@@ -31,6 +31,11 @@ def prices_at(sku_codes: Collection[str], at: datetime, currency: str) -> dict[s
         row.sku.code: Rate(sku_code=row.sku.code, unit_price=row.unit_price, currency=row.currency, unit=row.sku.unit)
         for row in rows
     }
+
+
+def known_sku_codes() -> set[str]:
+    """Everything that is sold, priced or not. For the platform's own parts."""
+    return set(Sku.objects.values_list("code", flat=True))
 
 
 def hourly(items: Sequence[Item], at: datetime, currency: str) -> Hourly:

@@ -1,0 +1,134 @@
+"""The catalogue: what the platform offers. Written in the platform's scope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from core import audit
+from core.errors import Forbidden
+from core.types import Actor, Json, ObjectRef
+from provisioning.models import AcceleratorType, Cluster, Image, Region, Shape
+from tenants.enums import PlatformRole
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeOffer:
+    """A sellable size; one running workload of it is `sku_quantity` units of its SKU."""
+
+    slug: str
+    label: str
+    accelerator: str | None
+    accelerator_count: int
+    vcpus: int
+    memory_gib: int
+    sku_code: str
+    sku_quantity: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImageOffer:
+    slug: str
+    label: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOffer:
+    """A place that runs workloads. `capacity`: accelerators by model, vCPUs, GiB of memory."""
+
+    slug: str
+    label: str
+    driver: str
+    simulated_accelerators: bool
+    accelerators: tuple[tuple[str, int], ...]
+    vcpus: int
+    memory_gib: int
+
+
+@dataclass(frozen=True, slots=True)
+class AcceleratorOffer:
+    model: str
+    vendor: str
+    memory_gib: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Everything that one region offers."""
+
+    region: str
+    region_label: str
+    clusters: tuple[ClusterOffer, ...]
+    accelerators: tuple[AcceleratorOffer, ...]
+    shapes: tuple[ShapeOffer, ...]
+    images: tuple[ImageOffer, ...]
+
+
+@transaction.atomic
+def publish_offer(*, actor: Actor, offer: Offer, now: datetime) -> None:
+    """Make the catalogue say what the offer says: new things are made, known ones brought up to date."""
+    if not actor.is_system and actor.platform_role != PlatformRole.ADMIN:
+        raise Forbidden("publish_catalogue", ObjectRef("region", offer.region), ask="the platform's administrator")
+    region, _ = Region.objects.update_or_create(slug=offer.region, defaults={"label": offer.region_label})
+    for accelerator in offer.accelerators:
+        AcceleratorType.objects.update_or_create(
+            model=accelerator.model, defaults={"vendor": accelerator.vendor, "memory_gib": accelerator.memory_gib}
+        )
+    for cluster in offer.clusters:
+        _publish_cluster(region, cluster)
+    types = {row.model: row for row in AcceleratorType.objects.all()}
+    for position, shape in enumerate(offer.shapes):
+        _publish_shape(region, shape, position, types)
+    for image in offer.images:
+        Image.objects.update_or_create(
+            slug=image.slug, defaults={"label": image.label, "reference": image.reference, "active": True}
+        )
+    audit.record(
+        actor, "catalogue.published", ObjectRef("region", str(region.pk), region.slug), now=now, after=_summary(offer)
+    )
+
+
+def _publish_cluster(region: Region, cluster: ClusterOffer) -> None:
+    Cluster.objects.update_or_create(
+        slug=cluster.slug,
+        defaults={
+            "label": cluster.label,
+            "driver": cluster.driver,
+            "region": region,
+            "simulated_accelerators": cluster.simulated_accelerators,
+            "capacity": {
+                "accelerators": dict(cluster.accelerators),
+                "vcpus": cluster.vcpus,
+                "memory_gib": cluster.memory_gib,
+            },
+        },
+    )
+
+
+def _publish_shape(region: Region, shape: ShapeOffer, position: int, types: dict[str, AcceleratorType]) -> None:
+    Shape.objects.update_or_create(
+        slug=shape.slug,
+        defaults={
+            "label": shape.label,
+            "accelerator": types[shape.accelerator] if shape.accelerator else None,
+            "accelerator_count": shape.accelerator_count,
+            "vcpus": shape.vcpus,
+            "memory_gib": shape.memory_gib,
+            "sku_code": shape.sku_code,
+            "sku_quantity": shape.sku_quantity,
+            "region": region,
+            "position": position,
+            "active": True,
+        },
+    )
+
+
+def _summary(offer: Offer) -> dict[str, Json]:
+    return {
+        "clusters": [cluster.slug for cluster in offer.clusters],
+        "shapes": [shape.slug for shape in offer.shapes],
+        "images": [image.slug for image in offer.images],
+    }
