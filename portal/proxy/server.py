@@ -53,10 +53,12 @@ class WorkspaceProxy:
             splice.close(GOING_AWAY, "the proxy restarts")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._config.clocks.drain):
-                while state.clients:
+                while state.clients or state.splices:
                     await asyncio.sleep(_LOOK)
         for client in tuple(state.clients):
             client.abort()
+        for splice in tuple(state.splices):
+            splice.expire()
         state.pool.close()
         for loop in self._loops:
             loop.cancel()

@@ -61,22 +61,23 @@ def _frame_size(data: bytes, at: int) -> int | None:
 
 
 class Splice:
-    """Two transports joined, either of which ends the other. `ended` is called once."""
+    """Two transports joined, either of which ends the other. `ended` is called once, when the client's is gone."""
 
     def __init__(
         self, client: asyncio.Transport, upstream: asyncio.Transport, *, stall: float, ended: Callable[[Splice], None]
     ) -> None:
         self._client, self._upstream = client, upstream
-        self._ended: Callable[[Splice], None] | None = ended
+        self._ended = ended
         self._stall = stall
         self._edge = FrameEdge()
+        self._over = False
         self.deadline = math.inf
         self.bytes_out = 0
 
     def join(self, from_client: bytes, from_upstream: bytes) -> None:
         """Carry what had already been read, then everything."""
-        self._client.set_protocol(_End(self, self.from_client, self._upstream, self._client_full))
-        self._upstream.set_protocol(_End(self, self.from_upstream, self._client, None))
+        self._client.set_protocol(_ClientEnd(self))
+        self._upstream.set_protocol(_UpstreamEnd(self))
         if from_upstream:
             self.from_upstream(from_upstream)
         if from_client:
@@ -85,69 +86,96 @@ class Splice:
         self._upstream.resume_reading()
 
     def from_client(self, data: bytes) -> None:
-        self._upstream.write(data)
+        if not self._over:
+            self._upstream.write(data)
 
     def from_upstream(self, data: bytes) -> None:
-        self._edge.feed(data)
-        self.bytes_out += len(data)
-        self._client.write(data)
+        if not self._over:
+            self._edge.feed(data)
+            self.bytes_out += len(data)
+            self._client.write(data)
+
+    def client_full(self, full: bool) -> None:
+        self.deadline = time.monotonic() + self._stall if full else math.inf
+        _hold(self._upstream, full)
+
+    def upstream_full(self, full: bool) -> None:
+        _hold(self._client, full)
 
     def revoke(self) -> None:
         self.close(ACCESS_ENDED, "access ended")
 
     def close(self, code: int, reason: str) -> None:
-        """Say goodbye if the stream stands between two frames; in the middle of one only the end itself can be said."""
-        if self._ended is None:
+        """Say goodbye if the stream stands between two frames; in the middle of one only the end itself can be said.
+
+        What the client still sends is read and thrown away, since closing on unread bytes would destroy the goodbye.
+        """
+        if self._over:
             return
+        self._over = True
+        self._upstream.close()
         if self._edge.between:
             self._client.write(close_frame(code, reason))
-        self.end()
+        self._client.write_eof()
+        self._client.resume_reading()
+        asyncio.get_running_loop().call_later(_FAREWELL_SECONDS, self._client.abort)
 
     def expire(self) -> None:
         """The client has not taken what was sent to it for too long."""
         self._client.abort()
-        self.end()
 
-    def end(self) -> None:
-        ended, self._ended = self._ended, None
-        if ended is None:
-            return
-        for transport in (self._client, self._upstream):
-            transport.close()
-            asyncio.get_running_loop().call_later(_FAREWELL_SECONDS, transport.abort)
-        ended(self)
+    def client_lost(self) -> None:
+        if not self._over:
+            self._over = True
+            self._upstream.close()
+        asyncio.get_running_loop().call_later(_FAREWELL_SECONDS, self._upstream.abort)
+        self._ended(self)
 
-    def _client_full(self, full: bool) -> None:
-        self.deadline = time.monotonic() + self._stall if full else math.inf
+    def upstream_lost(self) -> None:
+        if not self._over:
+            self._over = True
+            self._client.close()
+            asyncio.get_running_loop().call_later(_FAREWELL_SECONDS, self._client.abort)
 
 
-class _End(asyncio.Protocol):
-    __slots__ = ("_carry", "_other", "_splice", "_told")
-
-    def __init__(
-        self,
-        splice: Splice,
-        carry: Callable[[bytes], None],
-        other: asyncio.Transport,
-        told: Callable[[bool], None] | None,
-    ) -> None:
-        self._splice, self._carry, self._other, self._told = splice, carry, other, told
+class _ClientEnd(asyncio.Protocol):
+    def __init__(self, splice: Splice) -> None:
+        self._splice = splice
 
     def data_received(self, data: bytes) -> None:
-        if not self._other.is_closing():
-            self._carry(data)
+        self._splice.from_client(data)
 
     def pause_writing(self) -> None:
-        if not self._other.is_closing():
-            self._other.pause_reading()
-        if self._told is not None:
-            self._told(True)
+        self._splice.client_full(True)
 
     def resume_writing(self) -> None:
-        if not self._other.is_closing():
-            self._other.resume_reading()
-        if self._told is not None:
-            self._told(False)
+        self._splice.client_full(False)
 
     def connection_lost(self, _: Exception | None) -> None:
-        self._splice.end()
+        self._splice.client_lost()
+
+
+class _UpstreamEnd(asyncio.Protocol):
+    def __init__(self, splice: Splice) -> None:
+        self._splice = splice
+
+    def data_received(self, data: bytes) -> None:
+        self._splice.from_upstream(data)
+
+    def pause_writing(self) -> None:
+        self._splice.upstream_full(True)
+
+    def resume_writing(self) -> None:
+        self._splice.upstream_full(False)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._splice.upstream_lost()
+
+
+def _hold(transport: asyncio.Transport, held: bool) -> None:
+    if transport.is_closing():
+        return
+    if held:
+        transport.pause_reading()
+    else:
+        transport.resume_reading()
