@@ -21,7 +21,7 @@ FIRST_SERVER_UID = 58_432
 _TRIES = 16
 _QUIET_ACCOUNTS = ("bin", "sys", "games", "daemon", "nobody")
 _OTHERS_MAY_PASS = 0o001
-_OTHERS_MAY_READ = 0o004
+_READ_AND_PASS = 0o005
 
 
 class Identity(TypedDict, total=False):
@@ -82,12 +82,11 @@ def named_account(account: Account) -> Account:
 
 
 def can_reach(account: Account, path: Path) -> bool:
-    """Whether the account may pass every folder above `path` and, where it exists, read it."""
-    resolved = path.resolve()
+    """Whether the account may pass every folder above `path`, and read (and run) it as its owner may."""
     if account.uid == os.geteuid():
         return True
-    parents_pass = all(_others_may(parent, _OTHERS_MAY_PASS) for parent in resolved.parents if parent.exists())
-    return parents_pass and (not resolved.exists() or _others_may(resolved, _OTHERS_MAY_PASS | _OTHERS_MAY_READ))
+    owners_bits = path.stat().st_mode >> 6 & _READ_AND_PASS
+    return can_pass_to(account, path) and _others_may(path, owners_bits)
 
 
 def can_pass_to(account: Account, path: Path) -> bool:

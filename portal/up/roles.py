@@ -67,17 +67,16 @@ def _one_at_a_time(connection: Connection[TupleRow]) -> None:
 
 
 def _create_role(connection: Connection[TupleRow], name: str, attributes: str) -> None:
+    """An owner that is no superuser may change only some attributes of a role that is there already."""
     exists = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone()
     verb = "ALTER" if exists else "CREATE"
-    statement = sql.SQL("{} ROLE {} {} NOCREATEDB NOCREATEROLE").format(
-        sql.SQL(verb), sql.Identifier(name), sql.SQL(attributes)
-    )
+    statement = sql.SQL("{} ROLE {} {}").format(sql.SQL(verb), sql.Identifier(name), sql.SQL(attributes))
     connection.execute(statement)
     _refuse_strong_role(connection, name)
 
 
 def _refuse_strong_role(connection: Connection[TupleRow], name: str) -> None:
-    """New roles are neither; an existing one is only stripped by a superuser, so look rather than assume."""
+    """A new one is neither; one that was there might be, and only a superuser could take it away."""
     row = connection.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = %s", [name]).fetchone()
     if row and row[0]:
         raise CannotStart(

@@ -19,6 +19,7 @@ from portal.up.errors import CannotStart
 _LEFT_OUT = shutil.ignore_patterns(
     "test", "tests", "site-packages", "idlelib", "tkinter", "turtledemo", "ensurepip", "*.a", "config-*"
 )
+_RELATIVE_LIBRARY_FOLDER = b"$ORIGIN/../lib\0"
 _CHECK = "import ipykernel, jupyterlab"
 _CHECK_SECONDS = 120
 
@@ -62,6 +63,7 @@ def _copy(venv: Path, base: Path, target: Path) -> None:
     (unfinished / "bin" / "python3").symlink_to("python")
     for library in [*base.glob("lib/libpython3*.so*"), *base.glob("lib/libpython3*.dylib")]:
         shutil.copy2(library, _folder(unfinished / "lib") / library.name)
+    _find_library_beside_itself(unfinished / "bin" / "python", base)
     for folder in venv.glob("lib/python3*"):
         shutil.copytree(base / "lib" / folder.name, unfinished / "lib" / folder.name, ignore=_LEFT_OUT, symlinks=True)
         shutil.copytree(folder / "site-packages", unfinished / "lib" / folder.name / "site-packages", symlinks=True)
@@ -71,6 +73,14 @@ def _copy(venv: Path, base: Path, target: Path) -> None:
     unfinished.chmod(0o755)
     _let_all_read(unfinished)
     unfinished.rename(target)
+
+
+def _find_library_beside_itself(binary: Path, base: Path) -> None:
+    """An interpreter with a shared library names its old folder: put the shorter, relative one in its place."""
+    content = binary.read_bytes()
+    old, new = f"{base / 'lib'}\0".encode(), _RELATIVE_LIBRARY_FOLDER
+    if content.count(old) == 1 and len(new) <= len(old):
+        binary.write_bytes(content.replace(old, new.ljust(len(old), b"\0")))
 
 
 def _folder(path: Path) -> Path:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,11 @@ class StandIn:
         pid = self.begin().pid
         self.wait_until(lambda: self.installation.get("pids", {}).get("up") == pid)
 
-    def begin(self, **variables: str) -> subprocess.Popen[bytes]:
+    def begin(self) -> subprocess.Popen[bytes]:
         with self.output.open("wb") as output:
             self.up = subprocess.Popen(
                 [sys.executable, "-c", _START, str(self.root)],
-                env=self.environment() | variables,
+                env=self.environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -61,11 +62,11 @@ class StandIn:
             )
         return self.up
 
-    def refused(self, **variables: str) -> str:
-        """What a start says that must not succeed: one line, non-zero exit."""
+    def refused(self, before: Sequence[str] = ()) -> str:
+        """What a start says that must not succeed: one line, non-zero exit. `before` precedes its own words."""
         done = subprocess.run(
-            [sys.executable, "-c", _START, str(self.root)],
-            env=self.environment() | variables,
+            [*before, sys.executable, "-c", _START, str(self.root)],
+            env=self.environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
