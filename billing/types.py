@@ -110,18 +110,19 @@ class DraftInvoice:
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """One group's cost: `key` is the id that it was grouped by, `label` the newest name that its usage carries."""
+    """One group's cost. `running_hours`: time held, disks apart; `accelerator_hours`: the same times the devices."""
 
     key: str
     label: str
-    seconds: int
+    running_hours: Fraction
+    accelerator_hours: Fraction
     exact: Fraction
     amount: Money
 
 
 @dataclass(frozen=True, slots=True)
 class CostTable:
-    """Costs of a span by one group; the rows' amounts sum to `total`."""
+    """Costs of [start, end) by one group, up to `as_of`; the rows' amounts sum to `total`."""
 
     group_by: str
     start: datetime
@@ -133,7 +134,7 @@ class CostTable:
 
 @dataclass(frozen=True, slots=True)
 class MonthToDate:
-    """The month so far, by project and by user: two views of one total."""
+    """A month so far, by project and by user: two views of one total."""
 
     month: str
     start: datetime
@@ -141,4 +142,17 @@ class MonthToDate:
     as_of: datetime
     by_project: CostTable
     by_user: CostTable
-    total: Money
+
+    @property
+    def total(self) -> Money:
+        return self.by_project.total
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """A month that an invoice can be asked for, as the organisation's periods cut it."""
+
+    name: str
+    start: datetime
+    end: datetime
+    state: str

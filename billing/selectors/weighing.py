@@ -29,7 +29,8 @@ _PRICE = (
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What was held at one price by one group. `key`: the values of the columns that were grouped by."""
+    """What was held at one price by one group. `key`: the values of the columns that were grouped by; `held`: plain
+    microseconds; `weight`: micro-units × microseconds."""
 
     key: tuple[object, ...]
     sku_code: str
@@ -40,6 +41,7 @@ class Weighed:
     price_from: datetime
     currency: str
     late: bool
+    held: int
     weight: int
 
 
@@ -75,7 +77,7 @@ def weigh(
         )
         .filter(ends__gt=F("starts"))
         .values(*by, *_PRICE, "period__currency", "late")
-        .annotate(weight=Sum(_weight()))
+        .annotate(held=Sum(_held()), weight=Sum(_weight()))
     )
     for row in rows:
         yield Weighed(
@@ -88,6 +90,7 @@ def weigh(
             price_from=row["sku__prices__valid_from"],
             currency=row["period__currency"],
             late=row["late"],
+            held=int(row["held"]),
             weight=int(row["weight"]),
         )
 
@@ -99,6 +102,9 @@ def _first(since: datetime | None, late: Q) -> Combinable:
     return Case(When(late, then=start), default=Greatest(start, Value(since)), output_field=DateTimeField())
 
 
+def _held() -> Combinable:
+    return Microseconds(F("ends"), F("starts"))
+
+
 def _weight() -> Combinable:
-    quantity = Cast("quantity_micro", DecimalField(max_digits=20, decimal_places=0))
-    return quantity * Microseconds(F("ends"), F("starts"))
+    return Cast("quantity_micro", DecimalField(max_digits=20, decimal_places=0)) * _held()

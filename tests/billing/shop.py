@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from django.utils import timezone
-
 from billing.services import catalogue, prices, usage
 from core import scope
 from core.ids import uuid7
@@ -60,7 +58,3 @@ def hold(
 def at(day: int, hour: int = 0, minute: int = 0, month: int = 11) -> datetime:
     """An instant of autumn 2026, in UTC."""
     return datetime(2026, month, day, hour, minute, tzinfo=UTC)
-
-
-def now() -> datetime:
-    return timezone.now()

@@ -130,9 +130,10 @@ class TestTheDatabase:
         [row] = rows(aurora, workload)
 
         row.pk, row.project_id, row.workload_id = uuid7(), borealis.projects["drugs"].pk, uuid7()
-        with pytest.raises(IntegrityError, match="usagesession_project_id_tenant"), aurora.scope():
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        with pytest.raises(IntegrityError, match="_project_id"), aurora.scope():
             row.save(force_insert=True)
-            connection.check_constraints()
 
     def test_shows_a_stranger_nothing(self, aurora, borealis, shop):
         hold(aurora, project="vision", since=at(3, 10))
