@@ -69,8 +69,8 @@ def ago(value: datetime | None) -> str:
     distance = abs(seconds)
     if distance < _JUST_NOW:
         return "in a moment" if seconds > 0 else "just now"
-    count, unit = _largest(distance)
-    words = f"{count} {unit}{'' if count == 1 else 's'}"
+    number, unit = _largest(distance)
+    words = f"{number} {unit}{'' if number == 1 else 's'}"
     return f"in {words}" if seconds > 0 else f"{words} ago"
 
 
@@ -78,6 +78,12 @@ def ago(value: datetime | None) -> str:
 def left(limit: int, used: int) -> int:
     """What remains under a limit; never below nothing."""
     return max(limit - used, 0)
+
+
+@register.filter
+def count(value: int) -> str:
+    """2,048."""
+    return f"{value:,}"
 
 
 @register.filter

@@ -55,7 +55,11 @@ def chromium(playwright: Playwright) -> Iterator[Browser]:
 def opened(browser: Browser, address: str, view: View) -> Iterator[Page]:
     """A page in a browser of its own: no cookies, no cache, no motion."""
     context = browser.new_context(
-        viewport={"width": view.width, "height": 900}, color_scheme=view.theme, reduced_motion="reduce"
+        viewport={"width": view.width, "height": 900},
+        color_scheme=view.theme,
+        reduced_motion="reduce",
+        is_mobile=view.width == NARROW,
+        has_touch=view.width == NARROW,
     )
     try:
         page = context.new_page()

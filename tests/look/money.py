@@ -88,7 +88,7 @@ def invoice() -> Context:
             note=note,
             quantity=quantity,
             price=usd(price),
-            per="h",
+            per="GiB h" if what == "Disk" else "h",
             amount=usd(amount),
             exact=f"{amount}21 USD",
             url="/usage",

@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from wsgiref.simple_server import WSGIRequestHandler, make_server
+from socketserver import ThreadingMixIn
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import django
 from django.conf import settings
@@ -36,7 +37,11 @@ def configure() -> None:
         ALLOWED_HOSTS=["*"],
         ROOT_URLCONF=__name__,
         INSTALLED_APPS=["django.contrib.staticfiles", "django_htmx", "django_cotton", "lucide"],
-        MIDDLEWARE=["django.middleware.csrf.CsrfViewMiddleware", f"{__name__}.with_policy"],
+        MIDDLEWARE=[
+            "django.middleware.http.ConditionalGetMiddleware",
+            "django.middleware.csrf.CsrfViewMiddleware",
+            f"{__name__}.with_policy",
+        ],
         TEMPLATES=[
             {
                 "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -79,9 +84,13 @@ urlpatterns: list[URLPattern] = [
 def serve(port: int = 0) -> None:
     """Serve until the process ends; the first line of output is the address."""
     application = StaticFilesHandler(WSGIHandler())
-    with make_server("127.0.0.1", port, application, handler_class=_Quiet) as server:
+    with make_server("127.0.0.1", port, application, server_class=_Threaded, handler_class=_Quiet) as server:
         print(f"http://127.0.0.1:{server.server_port}", flush=True)
         server.serve_forever()
+
+
+class _Threaded(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
 
 
 class _Quiet(WSGIRequestHandler):

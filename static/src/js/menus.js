@@ -7,7 +7,7 @@ function close(menu, { focus = false } = {}) {
 }
 
 function items(menu) {
-  return [...menu.querySelectorAll(".list :is(a, button, input):not([disabled])")];
+  return [...menu.querySelectorAll(".list :is(a, button):not([disabled])")];
 }
 
 function step(menu, event) {
