@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii
 from typing import Final, TextIO
 
 _MOST_LINES: Final = 256
@@ -36,7 +36,7 @@ class AccessLog:
         label = f'"{line.label}"' if line.label else "null"
         self._lines.append(
             f'{{"at":"{self._now()}","client":"{line.client}","label":{label},"method":"{line.method}",'
-            f'"path":{json.dumps(line.path)},"status":{line.status},"bytes":{line.bytes_out},'
+            f'"path":{encode_basestring_ascii(line.path)},"status":{line.status},"bytes":{line.bytes_out},'
             f'"ms":{line.milliseconds:.1f}}}\n'
         )
         if len(self._lines) >= _MOST_LINES:

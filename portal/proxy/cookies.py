@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from functools import lru_cache
 
 from portal.proxy.gate import Entry
 
@@ -13,6 +13,7 @@ _VALUE = re.compile(r"[A-Za-z0-9_\-.~=+/:]{1,512}")
 _MOST_VALUES = 3
 
 
+@lru_cache(maxsize=4096)
 def values_of(name: str, header: str) -> tuple[str, ...]:
     """Every plausible value under a name. A neighbouring origin may have planted another before ours."""
     found: list[str] = []
@@ -23,13 +24,14 @@ def values_of(name: str, header: str) -> tuple[str, ...]:
     return tuple(found[:_MOST_VALUES])
 
 
-def without(private: Collection[str], header: str) -> str:
+@lru_cache(maxsize=4096)
+def without(private: frozenset[str], header: str) -> str:
     """A Cookie header without the private names; empty when nothing is left."""
     pairs = (pair.strip(" \t") for pair in header.split(";"))
     return "; ".join(pair for pair in pairs if pair and not _is_private(pair, private))
 
 
-def may_leave(private: Collection[str], header: str) -> bool:
+def may_leave(private: frozenset[str], header: str) -> bool:
     """Whether a workspace may set this cookie: named, host-only, and no name of ours.
 
     A cookie without a name is sent back as its bare value, which could read `sessionid=…`.
@@ -49,5 +51,5 @@ def entry_cookie(name: str, entry: Entry, *, secure: bool, now: datetime) -> str
     return f"{cookie}; HttpOnly; SameSite=Lax" + ("; Secure" if secure else "")
 
 
-def _is_private(pair: str, private: Collection[str]) -> bool:
+def _is_private(pair: str, private: frozenset[str]) -> bool:
     return pair.partition("=")[0].strip().lower() in private

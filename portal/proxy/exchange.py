@@ -60,6 +60,7 @@ class Exchange:
         "_head",
         "_keep_alive",
         "_label",
+        "_out",
         "_paused",
         "_retried",
         "_state",
@@ -82,6 +83,7 @@ class Exchange:
         self._connection: UpstreamConnection | None = None
         self._task: asyncio.Task[None] | None = None
         self._status = 0
+        self._out: list[bytes] = []
         self._bytes_out = 0
         self._chunked = self._paused = self._retried = self._ended = False
 
@@ -144,16 +146,24 @@ class Exchange:
         if head.body in {Body.CHUNKED, Body.UNTIL_CLOSE} and not self._chunked:
             self._keep_alive = False
         private = self._state.private_cookies
-        self._client.write(response_bytes(head, chunked=self._chunked, close=not self._keep_alive, private=private))
+        self._out.append(response_bytes(head, chunked=self._chunked, close=not self._keep_alive, private=private))
 
     def response_piece(self, piece: bytes) -> None:
         self._bytes_out += len(piece)
-        self._client.write(b"%x\r\n%b\r\n" % (len(piece), piece) if self._chunked else piece)
+        self._out.append(b"%x\r\n%b\r\n" % (len(piece), piece) if self._chunked else piece)
+
+    def response_read(self) -> None:
+        """Write what one read has brought at once: a short answer is one write."""
+        out = self._out
+        if out:
+            self._client.write(out[0] if len(out) == 1 else b"".join(out))
+            out.clear()
 
     def response_ended(self) -> None:
         connection, self._connection = self._connection, None
         if self._chunked:
-            self._client.write(b"0\r\n\r\n")
+            self._out.append(b"0\r\n\r\n")
+        self.response_read()
         if connection is not None and not connection.transport.is_closing():
             if self._paused:
                 connection.transport.resume_reading()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from portal.proxy import cookies
@@ -163,15 +164,14 @@ def judge_response(status: int, reason: bytes, headers: list[Header], *, to_head
     return ResponseHead(status, reason, headers, body)
 
 
-def request_bytes(head: RequestHead, *, scheme: str, private: Collection[str]) -> bytes:
+def request_bytes(head: RequestHead, *, scheme: str, private: frozenset[str]) -> bytes:
     """The head as the workspace sees it: no credential of ours, and only what we ourselves say about the way here."""
     host = head.notable[b"host"]
     named = _tokens(head.notable[b"connection"]) if b"connection" in head.notable else ()
     out = [b"%b %b HTTP/1.1\r\nhost: %b\r\n" % (head.method, head.target, host)]
     for name, value in head.headers:
-        if name in _NOT_FORWARDED or name in named or b"_" in name or name.startswith(_PREFIXES_NOT_FORWARDED):
-            continue
-        out.append(b"%b: %b\r\n" % (name, value))
+        if _is_forwarded(name) and name not in named:
+            out.append(b"%b: %b\r\n" % (name, value))
     kept = cookies.without(private, head.text(b"cookie"))
     if kept:
         out.append(b"cookie: %b\r\n" % kept.encode("latin-1"))
@@ -185,7 +185,7 @@ def request_bytes(head: RequestHead, *, scheme: str, private: Collection[str]) -
     return b"".join(out)
 
 
-def response_bytes(head: ResponseHead, *, chunked: bool, close: bool, private: Collection[str]) -> bytes:
+def response_bytes(head: ResponseHead, *, chunked: bool, close: bool, private: frozenset[str]) -> bytes:
     """The head as the browser sees it."""
     named = _named_in(head.headers)
     out = [b"HTTP/1.1 %d %b\r\n" % (head.status, head.reason)]
@@ -205,6 +205,16 @@ def response_bytes(head: ResponseHead, *, chunked: bool, close: bool, private: C
         out.append(b"connection: close\r\n")
     out.append(b"\r\n")
     return b"".join(out)
+
+
+@lru_cache(maxsize=2048)
+def _is_forwarded(name: bytes) -> bool:
+    return not (name in _NOT_FORWARDED or b"_" in name or name.startswith(_PREFIXES_NOT_FORWARDED))
+
+
+@lru_cache(maxsize=256)
+def _tokens(value: bytes) -> frozenset[bytes]:
+    return frozenset(token.strip() for token in value.lower().split(b","))
 
 
 def _notable(headers: list[Header]) -> dict[bytes, bytes]:
@@ -239,7 +249,3 @@ def _named_in(headers: list[Header]) -> Collection[bytes]:
         if name == b"connection":
             return _tokens(value)
     return ()
-
-
-def _tokens(value: bytes) -> Collection[bytes]:
-    return {token.strip() for token in value.lower().split(b",")}

@@ -70,11 +70,11 @@ class RequestReader:
     __slots__ = (
         "_began",
         "_found",
-        "_head_bytes",
         "_headers",
         "_limits",
         "_parser",
         "_partial",
+        "_reading",
         "_request",
         "_target",
         "fault",
@@ -89,7 +89,7 @@ class RequestReader:
         self._found: list[IncomingRequest] = []
         self._headers: list[Header] = []
         self._target = b""
-        self._head_bytes = 0
+        self._reading = 0
         self._partial = 0
         self._began = False
         self.fault: Malformed | None = None
@@ -113,6 +113,7 @@ class RequestReader:
             self.rest += data
             return []
         in_head_before = self.in_head
+        self._reading = len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -136,7 +137,7 @@ class RequestReader:
         self._began = True
         self._headers = []
         self._target = b""
-        self._head_bytes = self._partial = 0
+        self._partial = 0
 
     def on_url(self, piece: bytes) -> None:
         self._target += piece
@@ -146,14 +147,14 @@ class RequestReader:
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._request is not None:
             return  # a trailer: nobody asked for it
-        self._head_bytes += len(name) + len(value)
-        if self._head_bytes > self._limits.head_bytes or len(self._headers) >= self._limits.headers:
+        if len(self._headers) >= self._limits.headers:
             raise Malformed(431, "head_too_large")
         self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         if len(self._found) >= self._limits.pipelined:
             raise Malformed(400, "too_many_pipelined")
+        self._check_size()
         parser = self._parser
         head = judge_request(
             parser.get_method(),
@@ -164,6 +165,12 @@ class RequestReader:
         )
         self._request = IncomingRequest(head)
         self._found.append(self._request)
+
+    def _check_size(self) -> None:
+        """Count only where what has been read could be too much at all."""
+        most = self._limits.head_bytes
+        if self._partial + self._reading > most and sum(len(name) + len(value) for name, value in self._headers) > most:
+            raise Malformed(431, "head_too_large")
 
     def on_body(self, piece: bytes) -> None:
         if self._request is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from urllib.parse import parse_qsl, quote
 
@@ -61,6 +62,7 @@ def decide(head: RequestHead, config: ProxyConfig) -> Decision:
     return Admit(label, values) if values else enter_again(head, label, config)
 
 
+@lru_cache(maxsize=4096)
 def label_of(host: str, domain: str) -> str | None:
     """`abc` for `abc.example.org:8001` under `example.org`; None for every other host."""
     name, colon, port = host.partition(":")

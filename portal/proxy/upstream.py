@@ -32,6 +32,9 @@ class ResponseSink(Protocol):
 
     def response_piece(self, piece: bytes) -> None: ...
 
+    def response_read(self) -> None:
+        """All that has come so far was passed on; more follows."""
+
     def response_ended(self) -> None: ...
 
     def response_switched(self, head: ResponseHead, rest: bytes) -> None: ...
@@ -131,6 +134,8 @@ class UpstreamConnection(asyncio.Protocol):
         else:
             if self._ended:
                 self._conclude()
+            elif self._sink is not None:
+                self._sink.response_read()
 
     def _switch(self, rest: bytes) -> None:
         sink, head = self._sink, self._head
