@@ -17,7 +17,7 @@ import psutil
 
 from portal.up.errors import CannotStart
 
-FIRST_SERVER_UID = 58_432
+_FIRST_SERVER_UID = 60_432
 _TRIES = 16
 _QUIET_ACCOUNTS = ("bin", "sys", "games", "daemon", "nobody")
 _OTHERS_MAY_PASS = 0o001
@@ -64,7 +64,8 @@ def server_account(is_named: Callable[[int], bool] | None = None) -> Account:
         return Account(os.geteuid(), os.getegid())
     named = is_named or _is_named
     uid = next(
-        (number for number in range(FIRST_SERVER_UID, FIRST_SERVER_UID + _TRIES) if not named(number)), FIRST_SERVER_UID
+        (number for number in range(_FIRST_SERVER_UID, _FIRST_SERVER_UID + _TRIES) if not named(number)),
+        _FIRST_SERVER_UID,
     )
     return Account(uid, uid)
 

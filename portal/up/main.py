@@ -24,7 +24,7 @@ from portal.up.servers import Given, server_folders, start_broker, start_databas
 from portal.up.state import State, describe, open_state, write_private
 from portal.up.supervisor import StopRequested, Supervisor
 from portal.up.variables import Addresses, keep_for_commands, owner_environment, read_port, supervised, web_environment
-from portal.up.workspace_python import reachable_workspace_python
+from portal.up.workspace_python import namespaces_work, reachable_workspace_python
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 _STEP_SECONDS = 300.0
@@ -85,7 +85,9 @@ def _run(state: State, *, root: Path, port: int) -> None:
 def _start_servers(state: State, supervisor: Supervisor, *, root: Path, port: int) -> tuple[Plan, Addresses]:
     secrets, account, given = state.secrets(), server_account(), Given.read(os.environ)
     venv = Path(os.environ.get("STEELYARD_WORKSPACE_VENV") or root / ".venv-workspace")
-    workspace_python = reachable_workspace_python(venv, account, state.programs, _say)
+    workspace_python = reachable_workspace_python(
+        venv, account, state.programs, shown_anyway=lambda: namespaces_work(root), say=_say
+    )
     database = start_database(state, secrets, account, given=given, supervisor=supervisor, say=_say)
     redis_url = start_broker(state, secrets, account, given=given, supervisor=supervisor, say=_say)
     addresses = Addresses(port=port, owner_url=database.owner_url, app_url=database.app_url, redis_url=redis_url)

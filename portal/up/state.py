@@ -25,7 +25,7 @@ from portal.up.errors import CannotStart
 ELSEWHERE = Path("/var/lib/steelyard")
 PASSABLE = 0o711
 PRIVATE = 0o700
-_PRIVATE_FOLDERS = ("logs", "run", "beat", "backups")
+_PRIVATE_FOLDERS = ("logs", "processes", "beat", "backups")
 _PASSABLE_FOLDERS = ("workspaces", "programs")
 _NEEDED_MIB = 256
 
@@ -64,7 +64,7 @@ class State:
 
     @property
     def records(self) -> Path:
-        return self.home / "run"
+        return self.home / "processes"
 
     @property
     def programs(self) -> Path:

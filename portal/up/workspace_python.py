@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,13 +25,15 @@ _CHECK = "import ipykernel, jupyterlab"
 _CHECK_SECONDS = 120
 
 
-def reachable_workspace_python(venv: Path, account: Account, programs: Path, say: Callable[[str], None]) -> Path:
-    """In place if every account can run it, else a copy below `programs`."""
+def reachable_workspace_python(
+    venv: Path, account: Account, programs: Path, *, shown_anyway: Callable[[], bool], say: Callable[[str], None]
+) -> Path:
+    """In place if every account can run it or will be shown it (in a namespace of its own), else a copy."""
     python = venv / "bin" / "python"
     if not python.exists():
         raise CannotStart(f"The workspaces' Python is missing ({python}): run `make install`.")
     base = _base_of(venv)
-    if can_reach(account, python) and can_reach(account, venv / "bin") and can_reach(account, base):
+    if all(can_reach(account, path) for path in (python, venv / "bin", base)) or shown_anyway():
         return python
     target = programs / f"workspace-{_version_of(venv)}"
     copied = target / "bin" / "python"
@@ -39,6 +42,19 @@ def reachable_workspace_python(venv: Path, account: Account, programs: Path, say
         _copy(venv, base, target)
         _check(copied, account)
     return copied
+
+
+def namespaces_work(root: Path) -> bool:
+    """Whether the local driver can give each workspace a view of the machine of its own: asked of the driver itself."""
+    done = subprocess.run(
+        [sys.executable, "-S", "-E", "-m", "provisioning.drivers.local.trial"],
+        cwd=root,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_CHECK_SECONDS,
+        check=False,
+    )
+    return done.returncode == 0
 
 
 def _base_of(venv: Path) -> Path:

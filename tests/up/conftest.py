@@ -112,7 +112,7 @@ class StandIn:
         if secrets.exists():
             end_leftovers(
                 installation_id=json.loads(secrets.read_text())["installation_id"],
-                records=self.state / "run",
+                records=self.state / "processes",
                 server_folders=[self.state / "postgres" / "data", self.state / "valkey"],
             )
 

@@ -19,7 +19,7 @@ from portal.up.variables import read_port
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs servers under another account")
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
-STRANGER = Account(58_432, 58_432)
+STRANGER = Account(60_432, 60_432)
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ class TestAccounts:
             assert server_account().uid == os.geteuid()
             return
 
-        taken = server_account(lambda uid: uid == 58_432)
+        taken = server_account(lambda uid: uid == 60_432)
 
-        assert taken == Account(58_433, 58_433)
+        assert taken == Account(60_433, 60_433)
 
     @needs_root
     def test_a_nameless_account_has_a_named_stand_in_that_is_not_root(self):
@@ -76,14 +76,24 @@ class TestReach:
         tmp_path.chmod(0o700)
         said: list[str] = []
 
-        first = workspace_python.reachable_workspace_python(tmp_path / "environment", STRANGER, passable, said.append)
-        second = workspace_python.reachable_workspace_python(tmp_path / "environment", STRANGER, passable, said.append)
+        first = _reachable(tmp_path / "environment", passable, said)
+        second = _reachable(tmp_path / "environment", passable, said)
 
         assert first == second
         assert len(said) == 1
         words = [str(first), "-c", "import sys; print(sys.prefix)"]
         done = subprocess.run(words, capture_output=True, text=True, check=True, cwd="/", **STRANGER.identity)
         assert done.stdout.strip() == str(first.parent.parent)
+
+    def test_a_workspace_python_that_namespaces_will_show_stays_where_it_is(self, tmp_path, passable):
+        venv.create(tmp_path / "environment", symlinks=True)
+        tmp_path.chmod(0o700)
+
+        found = workspace_python.reachable_workspace_python(
+            tmp_path / "environment", STRANGER, passable, shown_anyway=lambda: True, say=print
+        )
+
+        assert found == tmp_path / "environment" / "bin" / "python"
 
 
 class TestPort:
@@ -119,6 +129,12 @@ class TestBootstrap:
 
         assert done.returncode == 1
         assert "apt-get install python3-venv" in done.stderr
+
+
+def _reachable(environment: Path, programs: Path, said: list[str]) -> Path:
+    return workspace_python.reachable_workspace_python(
+        environment, STRANGER, programs, shown_anyway=lambda: False, say=said.append
+    )
 
 
 def _hidden_copy(binary: Path, folder: Path) -> Path:

@@ -69,8 +69,8 @@ class TestBelowAHomeFolder:
         monkeypatch.setattr(states, "ELSEWHERE", passable / "elsewhere")
         tmp_path.chmod(0o700)
 
-        state = open_state(tmp_path / "state", Account(58_432, 58_432))
-        again = open_state(tmp_path / "state", Account(58_432, 58_432))
+        state = open_state(tmp_path / "state", Account(60_432, 60_432))
+        again = open_state(tmp_path / "state", Account(60_432, 60_432))
 
         assert state.lies_elsewhere
         assert state.home.parent == passable / "elsewhere"
@@ -81,10 +81,10 @@ class TestBelowAHomeFolder:
     def test_a_state_folder_made_anew_starts_anew(self, tmp_path, passable, monkeypatch):
         monkeypatch.setattr(states, "ELSEWHERE", passable / "elsewhere")
         tmp_path.chmod(0o700)
-        first = open_state(tmp_path / "state", Account(58_432, 58_432))
+        first = open_state(tmp_path / "state", Account(60_432, 60_432))
         shutil.rmtree(tmp_path / "state")
 
-        second = open_state(tmp_path / "state", Account(58_432, 58_432))
+        second = open_state(tmp_path / "state", Account(60_432, 60_432))
 
         assert second.home != first.home
 
