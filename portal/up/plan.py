@@ -49,7 +49,7 @@ class Plan:
         return self._python("web", "-m", "granian", *words, "--workers-kill-timeout=5", "portal.wsgi:application")
 
     def _proxy(self) -> Spec:
-        return self._manage("proxy", "proxy", patience=8.0)
+        return self._manage("proxy", "proxy", patience=15.0)
 
     def _worker(self) -> Spec:
         words = ["--pool=prefork", f"--concurrency={_TASK_PROCESSES}", f"--queues={QUEUES}", "--loglevel=INFO"]
