@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -134,6 +135,8 @@ class LocalRig:
         for workload_id, left in strays.marked(self.config.installation).items():
             procfs.kill_and_wait(left, seconds=5)
             assert isinstance(workload_id, UUID)
+        if not self.config.run_dir.is_relative_to(self.config.state_dir.resolve()):
+            shutil.rmtree(self.config.run_dir, ignore_errors=True)
 
 
 def environment_of(pid: int) -> dict[str, str]:

@@ -313,6 +313,20 @@ class TestTroubles:
         until(places.places_of(spec.workload_id, config).log.stat, lambda s: s.st_size < 20_000)
         rig.end_everything()
 
+    def test_a_run_folder_that_somebody_else_laid_out_is_refused(self, tmp_path: Path) -> None:
+        deep = tmp_path / ("d" * 80)
+        deep.mkdir()
+        config = config_in(deep)
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        config.run_dir.symlink_to(elsewhere)
+
+        failed = LocalDriver(config).ensure_present(a_spec())
+        config.run_dir.unlink()
+
+        assert failed.phase is Phase.FAILED
+        assert list(elsewhere.iterdir()) == []
+
 
 class TestUids:
     def test_no_two_projects_share_one_and_none_changes(self, tmp_path: Path) -> None:

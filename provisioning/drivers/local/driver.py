@@ -289,6 +289,8 @@ class LocalDriver:
         return known is not None and not known.ended
 
     def _read(self, workload_id: UUID) -> Record | None:
+        if not places.are_ours(self.config):
+            return None
         return record.read(str(places.places_of(workload_id, self.config).run))
 
     def _write(self, workload_id: UUID, known: Record) -> None:
@@ -298,7 +300,7 @@ class LocalDriver:
             raise DriverUnavailable(f"the record cannot be written: {error}") from error
 
     def _recorded(self) -> tuple[UUID, ...]:
-        if not self.config.run_dir.is_dir():
+        if not places.are_ours(self.config):
             return ()
         return tuple(UUID(hex=entry.name) for entry in self.config.run_dir.iterdir())
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
@@ -64,14 +65,22 @@ def make_ours(places: Places, config: LocalConfig, *, passable: bool) -> None:
     """The folders that only we write. Refuses a short run folder that somebody else made."""
     config.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     config.run_dir.mkdir(mode=0o700, exist_ok=True)
-    found = config.run_dir.lstat()
-    if found.st_uid != os.geteuid() or not config.run_dir.is_dir() or config.run_dir.is_symlink():
+    if not are_ours(config):
         raise PermissionError(f"{config.run_dir} belongs to another user")
     places.run.mkdir(mode=0o700, exist_ok=True)
     if passable:
         config.state_dir.chmod(0o711)
     for folder in (config.run_dir, places.run):
         folder.chmod(0o711 if passable else 0o700)
+
+
+def are_ours(config: LocalConfig) -> bool:
+    """A run folder outside the state folder could have been laid there by anybody."""
+    try:
+        found = config.run_dir.lstat()
+    except FileNotFoundError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def make_volume(volume: Path, *, uid: int | None, passable: bool) -> None:
@@ -115,7 +124,7 @@ def clear_scratch(places: Places) -> None:
 def clear(places: Places) -> None:
     """All but the record of the last run and the locks."""
     clear_scratch(places)
-    for path in (places.log, places.people, places.groups):
+    for path in (places.log, places.people, places.groups, places.run / record.ASKED):
         path.unlink(missing_ok=True)
 
 
