@@ -7,7 +7,7 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 
 from tests import house
 
-Argon2PasswordHasher.time_cost, Argon2PasswordHasher.memory_cost = 1, 8
+Argon2PasswordHasher.time_cost, Argon2PasswordHasher.memory_cost = 1, 64
 """Passwords of tests protect nobody: the hash is real, its cost is not."""
 
 
