@@ -37,6 +37,8 @@ class Environment:
     workspace_python: Path
     field_key: str
     allowed_hosts: tuple[str, ...]
+    metrics_token: str
+    api_requests_per_minute: int
 
 
 def read(variables: Mapping[str, str] = os.environ) -> Environment:
@@ -57,6 +59,8 @@ def read(variables: Mapping[str, str] = os.environ) -> Environment:
         allowed_hosts=tuple(
             host.strip() for host in variables.get("STEELYARD_ALLOWED_HOSTS", "").split(",") if host.strip()
         ),
+        metrics_token=variables.get("STEELYARD_METRICS_TOKEN", ""),
+        api_requests_per_minute=_count(variables, "STEELYARD_API_REQUESTS_PER_MINUTE", 1200),
     )
     if environment.mode is not Mode.CHECK:
         _refuse_unsafe(environment)
@@ -92,6 +96,13 @@ def _integer(variables: Mapping[str, str], name: str, default: int) -> int:
     word = variables.get(name, str(default))
     if not word.isdigit() or not 0 < int(word) < 65536:
         raise ImproperlyConfigured(f"{name} must be a port number between 1 and 65535, not {word!r}.")
+    return int(word)
+
+
+def _count(variables: Mapping[str, str], name: str, default: int) -> int:
+    word = variables.get(name, str(default))
+    if not word.isdigit() or not 0 < int(word) < 10**9:
+        raise ImproperlyConfigured(f"{name} must be a whole number above 0, not {word!r}.")
     return int(word)
 
 

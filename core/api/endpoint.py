@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from time import perf_counter
 from typing import ClassVar, TypeVar, cast
 
 from django.conf import settings
@@ -17,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from core import idempotency, scope
-from core.api import limits, pages, versions
+from core.api import limits, metrics, pages, versions
 from core.api.errors import TooLarge, TooManyRequests
 from core.api.inputs import Filters, Input
 from core.api.rendering import JSON, JsonRenderer, dumps
@@ -114,6 +115,7 @@ class Endpoint(APIView):
         return Answer(status=204)
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        started = perf_counter()
         self.args, self.kwargs = args, kwargs
         self.moment = timezone.now()
         self.headers = {}
@@ -122,7 +124,15 @@ class Endpoint(APIView):
             response = self._answer(self.request, **kwargs)
         except Exception as error:  # every error becomes an answer, by the one table of the portal
             response = self.handle_exception(error)
-        return self._finished(self.request, response)
+        response = self._finished(self.request, response)
+        match = request.resolver_match
+        metrics.observe(
+            route=match.route if match else "",
+            method=request.method or "",
+            status=response.status_code,
+            seconds=perf_counter() - started,
+        )
+        return response
 
     def get_renderers(self) -> list[BaseRenderer]:
         return [JsonRenderer(), *(_renderer_of(media_type) for media_type in self.produces)]

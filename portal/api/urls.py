@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
+from portal.api.audit import AuditEvents
 from portal.api.documentation import docs, openapi
 from portal.api.unknown import unknown
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("v1/openapi.json", openapi, name="openapi"),
     path("v1/docs", docs, name="api-docs"),
+    path("v1/audit-events", AuditEvents.as_view()),
     path("v1/", include("tenants.api.urls")),
+    path("v1/", include("billing.api.urls")),
     re_path(r"^", unknown),
 ]
