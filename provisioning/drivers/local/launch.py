@@ -112,14 +112,8 @@ def _order(
     placed = places.places_of(spec.workload_id, config)
     volume = places.volume_of(spec.project_id, spec.volume_id, config)
     own_view = kind in (NAMESPACE, BUBBLEWRAP)
-    home = INSIDE_HOME if own_view else str(volume)
-    box = INSIDE_BOX if own_view else str(placed.box)
-    words = {
-        "{home}": home,
-        "{runtime}": f"{box}/r",
-        "{socket}": f"{box}/{record.SOCKET}",
-        "{transport}": "ipc" if own_view else "tcp",
-    }
+    words = _words(placed, volume, own_view=own_view)
+    home = words["{home}"]
     seen = _view(placed, volume, image, config)
     command = tuple(_filled(word, words) for word in image.command)
     if kind == BUBBLEWRAP:
@@ -142,6 +136,17 @@ def _order(
         log_bytes=config.log_bytes,
         lock=lock,
     )
+
+
+def _words(placed: Places, volume: Path, *, own_view: bool) -> dict[str, str]:
+    """What stands for a place in an image's command and environment."""
+    box = INSIDE_BOX if own_view else str(placed.box)
+    return {
+        "{home}": INSIDE_HOME if own_view else str(volume),
+        "{runtime}": f"{box}/r",
+        "{socket}": f"{box}/{record.SOCKET}",
+        "{transport}": "ipc" if own_view else "tcp",
+    }
 
 
 def _environment(
