@@ -100,10 +100,11 @@ class Child:
         try:
             with self.log.open("rb") as file:
                 file.seek(max(0, self.log.stat().st_size - 8192))
-                lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+                lines = [line.strip() for line in file.read().decode(errors="replace").splitlines()]
         except OSError:
             lines = []
-        return " / ".join(lines[-count:]) or "nothing in its log"
+        telling = [line for line in lines if line and not line.startswith(('File "', "^", "~"))]
+        return " / ".join(telling[-count:]) or "nothing in its log"
 
     def said(self, words: str) -> bool:
         """Whether its log holds these words since the last start."""

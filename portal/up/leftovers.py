@@ -68,6 +68,7 @@ def _servers_in(folder: Path) -> Iterable[psutil.Process]:
 def _end(processes: list[psutil.Process]) -> None:
     for process in processes:
         _send(process, _polite_signal(process))
+        _send(process, signal.SIGCONT)
     _, alive = psutil.wait_procs(processes, timeout=_PATIENCE_SECONDS)
     for process in alive:
         _send(process, signal.SIGKILL)

@@ -28,7 +28,8 @@ def prepare_from(variables: Mapping[str, str]) -> None:
     owner_url = variables.get("DATABASE_OWNER_URL")
     if not owner_url or web.username != APP_ROLE or not web.password:
         raise CannotStart(
-            f"Give the owner's address in DATABASE_OWNER_URL, the web role's ({APP_ROLE}, with password) in DATABASE_URL."
+            "Give the owner's address in DATABASE_OWNER_URL and the web role's "
+            f"({APP_ROLE}, with its password) in DATABASE_URL."
         )
     prepare(owner_url, unquote(web.password))
 

@@ -1,4 +1,4 @@
-"""Starting, ending, and what crashes leave, with real servers and a stand-in for the Django part."""
+"""Starting and ending, with real servers and a stand-in for the Django part."""
 
 from __future__ import annotations
 
@@ -145,43 +145,6 @@ class TestEnd:
         neighbour.wait()
 
 
-class TestCrash:
-    @pytest.mark.parametrize("name", ["web", "proxy", "worker", "beat", "valkey", "postgres"])
-    def test_a_killed_process_comes_back(self, stand_in, name):
-        stand_in.start()
-        killed = stand_in.installation["pids"][name]
-
-        os.kill(killed, signal.SIGKILL)
-
-        stand_in.wait_until(lambda: stand_in.installation["pids"].get(name, killed) != killed)
-        stand_in.wait_until(lambda: _answers(stand_in))
-        assert stand_in.end() == 0
-        assert stand_in.processes() == []
-
-    def test_after_kill_9_of_the_supervisor_the_next_start_works_and_finds_the_data(self, stand_in):
-        stand_in.start()
-        before = set(stand_in.processes())
-        with psycopg.connect(_owner_url(stand_in)) as connection:
-            connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
-        stand_in.up.kill()
-        stand_in.up.wait()
-
-        stand_in.start()
-
-        assert before.isdisjoint(stand_in.processes())
-        with psycopg.connect(_owner_url(stand_in)) as connection:
-            assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
-        assert stand_in.end() == 0
-        assert stand_in.processes() == []
-
-
 def _owner_url(stand_in) -> str:
 
     return str(json.loads((stand_in.state / "environment.json").read_text())["DATABASE_OWNER_URL"])
-
-
-def _answers(stand_in) -> bool:
-    try:
-        return bool(urllib.request.urlopen(f"{stand_in.installation['portal']}/", timeout=2).status == 200)
-    except OSError:
-        return False
