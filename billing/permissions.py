@@ -1,10 +1,16 @@
-"""Who may change what is sold and at which price."""
+"""Who may change the catalogue, and who may see an invoice."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from core.errors import Forbidden
 from core.types import Actor, ObjectRef
-from tenants.enums import PlatformRole
+from tenants.enums import Permission, PlatformRole
+from tenants.permissions import holds
+
+if TYPE_CHECKING:
+    from tenants.models import Organization
 
 PUBLISH_PRICES = "publish_prices"
 
@@ -13,3 +19,9 @@ def authorize_catalogue(actor: Actor, ref: ObjectRef) -> None:
     """The catalogue is the platform's. Raises Forbidden for everyone else."""
     if not actor.is_system and actor.platform_role != PlatformRole.ADMIN:
         raise Forbidden(PUBLISH_PRICES, ref, ask="the platform's administrator")
+
+
+def authorize_invoices(actor: Actor, organization: Organization) -> None:
+    """Every member knows their organisation, so one who may not see its invoices is told so. Raises Forbidden."""
+    if not holds(actor, Permission.VIEW_INVOICE, organization):
+        raise Forbidden(Permission.VIEW_INVOICE, organization.ref)

@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from billing.models import UsageSession
+from billing.permissions import authorize_invoices
 from billing.rating import amount, quantity
 from billing.selectors.costs import weigh_window
 from billing.selectors.months import months_until, window_of
@@ -13,8 +14,6 @@ from billing.selectors.weighing import Weighed
 from billing.types import DraftInvoice, InvoiceLine, Line, Month
 from core.money import settle, settle_parts
 from core.types import Actor
-from tenants.enums import Permission
-from tenants.permissions import authorize
 from tenants.selectors import organization_of
 
 
@@ -25,7 +24,7 @@ def draft_invoice(actor: Actor, month: str, now: datetime) -> DraftInvoice:
     sum to the subtotal, which is the exact sum settled once.
     """
     organization = organization_of(actor)
-    authorize(actor, Permission.VIEW_INVOICE, organization)
+    authorize_invoices(actor, organization)
     window = window_of(organization, month)
     rows = weigh_window(UsageSession.objects.all(), window, by=["project_id", "project__slug"], now=now)
     lines = sorted((_line(row) for row in rows), key=_place)
@@ -48,7 +47,7 @@ def draft_invoice(actor: Actor, month: str, now: datetime) -> DraftInvoice:
 def invoice_months(actor: Actor, now: datetime) -> list[Month]:
     """The months that an invoice can be asked for, newest first. Raises Forbidden."""
     organization = organization_of(actor)
-    authorize(actor, Permission.VIEW_INVOICE, organization)
+    authorize_invoices(actor, organization)
     return months_until(organization, now)
 
 

@@ -12,6 +12,8 @@ from billing.models import BillingPeriod
 from billing.periods import Span, holding, middle_of, reaching
 from billing.types import Month
 from core.errors import NotFound
+from core.types import Actor
+from tenants.selectors import organization_of
 
 if TYPE_CHECKING:
     from tenants.models import Organization
@@ -42,6 +44,11 @@ def window_of(organization: Organization, month: str) -> Window:
 def current_window(organization: Organization, now: datetime) -> Window:
     """The month that is under way. One query."""
     return _window(organization, now)
+
+
+def month_start(actor: Actor, now: datetime) -> datetime:
+    """When the month under way began for the actor's organisation."""
+    return current_window(organization_of(actor), now).span.start
 
 
 def months_until(organization: Organization, now: datetime) -> list[Month]:

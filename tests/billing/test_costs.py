@@ -68,7 +68,7 @@ class TestWhoSees:
     def test_a_draft_is_for_those_who_may_see_invoices(self, busy):
         with busy.scope():
             assert draft_invoice(busy.actor("billie"), "2026-11", at(30)).subtotal.amount > 0
-            with pytest.raises((Forbidden, NotFound)):
+            with pytest.raises(Forbidden):
                 draft_invoice(busy.actor("alice"), "2026-11", at(30))
 
     def test_what_is_no_month_does_not_exist(self, busy):
@@ -182,7 +182,7 @@ class TestQueries:
         with busy.scope():
             cost = cost_so_far([unknown], at(28))[unknown]
 
-        assert (cost.exact, cost.money.currency) == (0, "USD")
+        assert (cost.exact, cost.money.currency) == (Fraction(0), "USD")
 
     def test_a_month_that_only_goes_on_is_offered_too(self, busy):
         with busy.scope():

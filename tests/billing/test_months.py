@@ -21,12 +21,12 @@ pytestmark = pytest.mark.django_db
 MONTHS = sorted(Path(__file__).with_name("months").glob("*.json"))
 
 
-def instant(words):
-    return datetime.fromisoformat(words) if words else None
+def instant(words: str) -> datetime:
+    return datetime.fromisoformat(words)
 
 
 def sell_all(price_book, currency):
-    versions = {}
+    versions: dict[str, list[tuple[str, datetime]]] = {}
     for price in price_book:
         start = instant(price["valid_from"])
         versions.setdefault(price["sku"], []).append((price["tiers"][0]["unit_price"], start))
