@@ -12,9 +12,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from billing.enums import Unit
-from billing.types import MICRO
+from billing.types import MICRO, MICROSECONDS_PER_HOUR
 
-MICROSECONDS_PER_HOUR = 3_600_000_000
 _MICROSECOND = timedelta(microseconds=1)
 _UNIT_MICROSECONDS = {Unit.HOUR: MICROSECONDS_PER_HOUR, Unit.GIB_HOUR: MICROSECONDS_PER_HOUR}
 

@@ -8,8 +8,7 @@ from datetime import datetime
 from fractions import Fraction
 
 from billing.enums import Component
-from billing.rating import MICROSECONDS_PER_HOUR
-from billing.types import MICRO, CostRow, CostTable
+from billing.types import MICRO, MICROSECONDS_PER_HOUR, CostRow, CostTable
 from core.money import settle, settle_parts
 
 

@@ -13,6 +13,8 @@ from core.money import Money, settle
 MICRO = 1_000_000
 """One device, one GiB or one vCPU, in micro-units."""
 
+MICROSECONDS_PER_HOUR = 3_600_000_000
+
 HOURS_PER_MONTH = 730
 """What "per month" means before a month is over."""
 
