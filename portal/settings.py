@@ -130,7 +130,12 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
 EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
-# Browsers
+# Browsers: a form may lead to a workspace's own origin, and nowhere else
+WORKSPACE_ORIGINS = (
+    f"https://*.{ENVIRONMENT.workspace_domain}"
+    if PRODUCTION
+    else f"http://*.{ENVIRONMENT.workspace_domain}:{ENVIRONMENT.proxy_port}"
+)
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 CSRF_TRUSTED_ORIGINS = [ENVIRONMENT.portal_origin]
@@ -151,7 +156,7 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
-        "form-action": [SELF],
+        "form-action": [SELF, WORKSPACE_ORIGINS],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
     }

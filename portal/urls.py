@@ -9,6 +9,7 @@ from portal import health
 urlpatterns: list[URLPattern | URLResolver] = [
     path("accounts/", include("allauth.urls")),
     path("api/", include("portal.api.urls")),
+    path("", include("portal.web.urls")),
     path("health/live", health.live),
     path("health/ready", health.ready),
     path("metrics", health.metrics),

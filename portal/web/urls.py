@@ -1,0 +1,39 @@
+"""Addresses of the portal's pages."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from portal.web import audit, quotas, switch, tokens, usage, volumes
+from portal.web.home import home
+from portal.web.workloads import acts, detail, launch, rows
+
+urlpatterns = [
+    path("", home, name="home"),
+    path("switch/organization/<slug:slug>", switch.switch_organization, name="switch-organization"),
+    path("switch/project/<slug:slug>", switch.switch_project, name="switch-project"),
+    path("launch", launch.launch_page, name="launch"),
+    path("launch/panel", launch.launch_panel, name="launch-panel"),
+    path("workspaces", rows.workload_list, name="workloads"),
+    path("workspaces/<uuid:workload_id>", detail.workload_detail, name="workload"),
+    path("workspaces/<uuid:workload_id>/head", detail.head_part, name="workload-head"),
+    path("workspaces/<uuid:workload_id>/timeline", detail.timeline_part, name="workload-timeline"),
+    path("workspaces/<uuid:workload_id>/cost", detail.cost_part, name="workload-cost"),
+    path("workspaces/<uuid:workload_id>/stops", detail.stops_part, name="workload-stops"),
+    path("workspaces/<uuid:workload_id>/activity", detail.activity_part, name="workload-activity"),
+    path("workspaces/<uuid:workload_id>/logs", acts.workload_logs, name="workload-logs"),
+    path("workspaces/<uuid:workload_id>/open", acts.workload_open, name="workload-open"),
+    path("workspaces/<uuid:workload_id>/stop", acts.workload_stop, name="workload-stop"),
+    path("workspaces/<uuid:workload_id>/start", acts.workload_start, name="workload-start"),
+    path("workspaces/<uuid:workload_id>/keep", acts.workload_keep, name="workload-keep"),
+    path("workspaces/<uuid:workload_id>/delete", acts.workload_delete, name="workload-delete"),
+    path("disks", volumes.volume_list, name="volumes"),
+    path("usage", usage.usage_month, name="usage"),
+    path("usage.csv", usage.usage_csv, name="usage-csv"),
+    path("invoice", usage.invoice_draft, name="invoice-draft"),
+    path("quotas", quotas.quota_list, name="quotas"),
+    path("quotas/<uuid:quota_id>/limit", quotas.quota_limit, name="quota-limit"),
+    path("audit", audit.audit_list, name="audit"),
+    path("tokens", tokens.token_list, name="tokens"),
+    path("tokens/<uuid:token_id>/revoke", tokens.token_revoke, name="token-revoke"),
+]

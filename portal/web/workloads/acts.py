@@ -1,0 +1,81 @@
+"""What a person does to a workload: each is a wish, answered by its page."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from core.routes import route
+from core.types import Actor
+from portal.workspace_address import entry_url
+from provisioning.services import wishes
+from provisioning.services.entries import open_entry
+from provisioning.services.reach import log_of
+from tenants.enums import Permission
+
+_LOG_LINES = 200
+
+
+@route(permission=Permission.LAUNCH_WORKLOAD, verb="workload.stop_requested")
+@require_POST
+def workload_stop(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    wishes.stop(actor=_actor(request), workload_id=workload_id, now=timezone.now())
+    return redirect("workload", workload_id)
+
+
+@route(permission=Permission.LAUNCH_WORKLOAD, verb="workload.start_requested")
+@require_POST
+def workload_start(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    wishes.start(actor=_actor(request), workload_id=workload_id, now=timezone.now())
+    return redirect("workload", workload_id)
+
+
+@route(permission=Permission.LAUNCH_WORKLOAD, verb="workload.extended")
+@require_POST
+def workload_keep(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    wishes.extend(actor=_actor(request), workload_id=workload_id, now=timezone.now())
+    messages.success(request, "It is kept.")
+    return redirect("workload", workload_id)
+
+
+@route(permission=Permission.LAUNCH_WORKLOAD, verb="workload.delete_requested")
+@require_POST
+def workload_delete(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    wishes.delete(actor=_actor(request), workload_id=workload_id, now=timezone.now())
+    return redirect("workload", workload_id)
+
+
+@route(permission=Permission.LAUNCH_WORKLOAD, verb="workload.opened")
+@require_POST
+@never_cache
+def workload_open(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    """Lead the owner into the workspace: a one-time code of seconds, spent by the redirect itself."""
+    opened = open_entry(actor=_actor(request), workload_id=workload_id, now=timezone.now())
+    response = HttpResponseRedirect(entry_url(opened.label, opened.code, opened.path))
+    response["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+@route(permission=Permission.VIEW_WORKLOAD, verb="workload.viewed", scoped=False)
+@require_GET
+def workload_logs(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    """The last lines of the log, asked of the driver outside any transaction."""
+    lines = log_of(actor=_actor(request), workload_id=workload_id, tail=_LOG_LINES)
+    context = {
+        "log": "\n".join(lines),
+        "loaded": True,
+        "urls": {"logs": reverse("workload-logs", args=[workload_id])},
+    }
+    return render(request, "portal/workloads/_logs.html", context)
+
+
+def _actor(request: HttpRequest) -> Actor:
+    actor: Actor = request.actor  # type: ignore[attr-defined]
+    return actor

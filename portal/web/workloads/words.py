@@ -1,0 +1,59 @@
+"""How states, reasons and rules read on a page. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from provisioning.enums import Activity, Rule, Source, State
+
+_STATES = {
+    State.REQUESTED: ("wait", "Requested"),
+    State.QUEUED: ("wait", "Queued"),
+    State.PROVISIONING: ("wait", "Starting"),
+    State.RUNNING: ("good", "Running"),
+    State.STOPPING: ("wait", "Stopping"),
+    State.STOPPED: ("off", "Stopped"),
+    State.SUCCEEDED: ("good", "Succeeded"),
+    State.FAILED: ("bad", "Failed"),
+    State.DELETING: ("wait", "Deleting"),
+    State.DELETED: ("off", "Deleted"),
+}
+_RULES = {Rule.IDLE: "if idle", Rule.LIFETIME: "at its longest life"}
+_SOURCES = {
+    Source.START: "it started",
+    Source.KERNEL: "a kernel worked",
+    Source.TERMINAL: "a terminal worked",
+    Source.PROCESS: "a process worked",
+}
+_VERDICTS = {
+    Activity.ACTIVE: "at work",
+    Activity.IDLE: "quiet",
+    Activity.UNKNOWN: "not known: it is not stopped for that",
+}
+
+
+def state_words(state: str) -> tuple[str, str]:
+    """Tone and word of a state."""
+    return _STATES[State(state)]
+
+
+def reason_message(reason: Mapping[str, object] | None) -> str:
+    return str((reason or {}).get("message", ""))
+
+
+def reason_help(reason: Mapping[str, object] | None) -> str:
+    """Whom to ask, where a reason names somebody."""
+    ask = (reason or {}).get("ask")
+    return f"Ask {ask}." if ask else ""
+
+
+def rule_words(rule: Rule | None) -> str:
+    return _RULES.get(rule, "") if rule else ""
+
+
+def source_words(source: str) -> str:
+    return _SOURCES[Source(source)]
+
+
+def verdict_words(verdict: str) -> str:
+    return _VERDICTS[Activity(verdict)]
