@@ -259,6 +259,8 @@ class ClientConnection(asyncio.Protocol):
 
 def _patience(phase: Phase, clocks: Clocks) -> float:
     match phase:
+        case Phase.ANSWER:
+            return math.inf
         case Phase.FIRST | Phase.HEAD:
             return clocks.head
         case Phase.IDLE:
@@ -269,8 +271,6 @@ def _patience(phase: Phase, clocks: Clocks) -> float:
             return clocks.stall
         case Phase.LINGER:
             return clocks.linger
-        case Phase.ANSWER:
-            return math.inf
 
 
 def _peer_of(transport: asyncio.BaseTransport) -> str:

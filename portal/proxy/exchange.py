@@ -142,9 +142,9 @@ class Exchange:
 
     def response_began(self, head: ResponseHead) -> None:
         self._status = head.status
-        self._chunked = head.body in {Body.CHUNKED, Body.UNTIL_CLOSE} and self._head.version == "1.1"
-        if head.body in {Body.CHUNKED, Body.UNTIL_CLOSE} and not self._chunked:
-            self._keep_alive = False
+        if head.body is Body.CHUNKED or head.body is Body.UNTIL_CLOSE:
+            self._chunked = self._head.version == "1.1"
+            self._keep_alive = self._keep_alive and self._chunked
         private = self._state.private_cookies
         self._out.append(response_bytes(head, chunked=self._chunked, close=not self._keep_alive, private=private))
 

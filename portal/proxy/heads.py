@@ -7,7 +7,6 @@ reading and no second request can hide in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from enum import Enum, auto
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -68,9 +67,13 @@ class RequestHead(NamedTuple):
 
 
 class ResponseHead(NamedTuple):
+    """`headers` are those that go on as they are; what the proxy decides about stands apart."""
+
     status: int
     reason: bytes
     headers: list[Header]
+    length: bytes | None
+    cookies: list[bytes]
     body: Body
 
 
@@ -114,6 +117,7 @@ _NOT_FORWARDED: Final = _HOP | {
     b"x-real-ip",
 }
 _PREFIXES_NOT_FORWARDED: Final = (b"x-forwarded", b"x-steelyard", b"x-scheme", b"x-original-")
+_NO_NAMES: Final[frozenset[bytes]] = frozenset()
 _NOT_RETURNED: Final = _HOP | {b"content-length", b"alt-svc", b"set-cookie"}
 
 
@@ -146,13 +150,21 @@ def judge_request(
 
 
 def judge_response(status: int, reason: bytes, headers: list[Header], *, to_head: bool) -> ResponseHead:
-    """Tell how the body of an answer ends, or raise Malformed."""
+    """Tell how the body of an answer ends and which headers are for the browser, or raise Malformed."""
     length = encoding = None
+    named: frozenset[bytes] = frozenset()
+    set_cookies: list[bytes] = []
     for name, value in headers:
+        if name not in _NOT_RETURNED:
+            continue
         if name == b"content-length":
             length = value
         elif name == b"transfer-encoding":
             encoding = value.strip().lower()
+        elif name == b"set-cookie":
+            set_cookies.append(value)
+        elif name == b"connection":
+            named |= _tokens(value)
     if to_head or status in {204, 304} or status < 200:
         body = Body.NONE
     elif encoding is not None:
@@ -161,20 +173,20 @@ def judge_response(status: int, reason: bytes, headers: list[Header], *, to_head
         body = Body.CHUNKED
     else:
         body = Body.UNTIL_CLOSE if length is None else Body.LENGTH
-    return ResponseHead(status, reason, headers, body)
+    kept = [header for header in headers if header[0] not in _NOT_RETURNED and header[0] not in named]
+    return ResponseHead(status, reason, kept, length, set_cookies, body)
 
 
 def request_bytes(head: RequestHead, *, scheme: str, private: frozenset[str]) -> bytes:
     """The head as the workspace sees it: no credential of ours, and only what we ourselves say about the way here."""
     host = head.notable[b"host"]
-    named = _tokens(head.notable[b"connection"]) if b"connection" in head.notable else ()
+    named = _tokens(head.notable[b"connection"]) if b"connection" in head.notable else _NO_NAMES
     out = [b"%b %b HTTP/1.1\r\nhost: %b\r\n" % (head.method, head.target, host)]
-    for name, value in head.headers:
-        if _is_forwarded(name) and name not in named:
-            out.append(b"%b: %b\r\n" % (name, value))
-    kept = cookies.without(private, head.text(b"cookie"))
-    if kept:
-        out.append(b"cookie: %b\r\n" % kept.encode("latin-1"))
+    out += [b"%b: %b\r\n" % one for one in head.headers if _is_forwarded(one[0]) and one[0] not in named]
+    if b"cookie" in head.notable:
+        kept = cookies.without(private, head.text(b"cookie"))
+        if kept:
+            out.append(b"cookie: %b\r\n" % kept.encode("latin-1"))
     if head.body is Body.LENGTH:
         out.append(b"content-length: %b\r\n" % head.notable[b"content-length"])
     elif head.body is Body.CHUNKED:
@@ -187,16 +199,13 @@ def request_bytes(head: RequestHead, *, scheme: str, private: frozenset[str]) ->
 
 def response_bytes(head: ResponseHead, *, chunked: bool, close: bool, private: frozenset[str]) -> bytes:
     """The head as the browser sees it."""
-    named = _named_in(head.headers)
     out = [b"HTTP/1.1 %d %b\r\n" % (head.status, head.reason)]
-    for name, value in head.headers:
-        if name in _NOT_RETURNED:
-            if name == b"content-length" and head.status >= 200 and head.status != 204:
-                out.append(b"content-length: %b\r\n" % value)
-            elif name == b"set-cookie" and cookies.may_leave(private, value.decode("latin-1")):
-                out.append(b"set-cookie: %b\r\n" % value)
-        elif name not in named:
-            out.append(b"%b: %b\r\n" % (name, value))
+    out += [b"%b: %b\r\n" % header for header in head.headers]
+    for cookie in head.cookies:
+        if cookies.may_leave(private, cookie.decode("latin-1")):
+            out.append(b"set-cookie: %b\r\n" % cookie)
+    if head.length is not None and head.status >= 200 and head.status != 204:
+        out.append(b"content-length: %b\r\n" % head.length)
     if chunked:
         out.append(b"transfer-encoding: chunked\r\n")
     if head.status == 101:
@@ -242,10 +251,3 @@ def _request_body(notable: dict[bytes, bytes], version: str) -> Body:
     if not length.isdigit() or len(length) > 18:
         raise Malformed(400, "bad_length")
     return Body.LENGTH
-
-
-def _named_in(headers: list[Header]) -> Collection[bytes]:
-    for name, value in headers:
-        if name == b"connection":
-            return _tokens(value)
-    return ()

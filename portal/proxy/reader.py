@@ -67,14 +67,15 @@ class IncomingRequest:
 
 
 class RequestReader:
+    """`_barren` counts the bytes since the last that meant something: no head, trailer or chunk goes on for ever."""
+
     __slots__ = (
+        "_barren",
         "_began",
         "_found",
         "_headers",
         "_limits",
         "_parser",
-        "_partial",
-        "_reading",
         "_request",
         "_target",
         "fault",
@@ -89,8 +90,7 @@ class RequestReader:
         self._found: list[IncomingRequest] = []
         self._headers: list[Header] = []
         self._target = b""
-        self._reading = 0
-        self._partial = 0
+        self._barren = 0
         self._began = False
         self.fault: Malformed | None = None
         self.switched = False
@@ -112,8 +112,7 @@ class RequestReader:
         if self.switched:
             self.rest += data
             return []
-        in_head_before = self.in_head
-        self._reading = len(data)
+        self._barren += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -123,21 +122,15 @@ class RequestReader:
             self.fault = _malformed_behind(error)
         except httptools.HttpParserError:
             self.fault = Malformed(400, "bad_request")
-        if in_head_before and self.in_head:
-            self._count_partial(len(data))
+        if self._barren > self._limits.head_bytes or len(self._headers) > self._limits.headers:
+            self.fault = self.fault or Malformed(431, "head_too_large")
         found, self._found = self._found, []
         return found
-
-    def _count_partial(self, size: int) -> None:
-        self._partial += size
-        if self._partial > self._limits.head_bytes:
-            self.fault = Malformed(431, "head_too_large")
 
     def on_message_begin(self) -> None:
         self._began = True
         self._headers = []
         self._target = b""
-        self._partial = 0
 
     def on_url(self, piece: bytes) -> None:
         self._target += piece
@@ -145,16 +138,13 @@ class RequestReader:
             raise Malformed(414, "target_too_long")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._request is not None:
-            return  # a trailer: nobody asked for it
-        if len(self._headers) >= self._limits.headers:
-            raise Malformed(431, "head_too_large")
         self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         if len(self._found) >= self._limits.pipelined:
             raise Malformed(400, "too_many_pipelined")
         self._check_size()
+        self._barren = 0
         parser = self._parser
         head = judge_request(
             parser.get_method(),
@@ -165,19 +155,24 @@ class RequestReader:
         )
         self._request = IncomingRequest(head)
         self._found.append(self._request)
+        self._headers = []  # what follows are trailers, which nobody asked for
 
     def _check_size(self) -> None:
-        """Count only where what has been read could be too much at all."""
-        most = self._limits.head_bytes
-        if self._partial + self._reading > most and sum(len(name) + len(value) for name, value in self._headers) > most:
+        """Add up only where what has been read could be too much at all."""
+        most, headers = self._limits.head_bytes, self._headers
+        too_long = self._barren > most and sum(len(name) + len(value) for name, value in headers) > most
+        if too_long or len(headers) > self._limits.headers:
             raise Malformed(431, "head_too_large")
 
     def on_body(self, piece: bytes) -> None:
+        self._barren = 0
         if self._request is not None:
             self._request.receive(piece)
 
     def on_message_complete(self) -> None:
         self._began = False
+        self._barren = 0
+        self._headers = []
         request, self._request = self._request, None
         if request is not None:
             request.finish()

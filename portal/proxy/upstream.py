@@ -16,7 +16,7 @@ from portal.proxy.heads import Body, Header, Malformed, ResponseHead, judge_resp
 
 logger = logging.getLogger(__name__)
 
-_HEAD_BYTES: Final = 262_144
+_HEAD_BYTES: Final = 262_144  # without a body between them; also what trailers and chunk extensions may come to
 
 
 class Address(NamedTuple):
@@ -53,12 +53,12 @@ class UpstreamConnection(asyncio.Protocol):
     """
 
     __slots__ = (
+        "_barren",
         "_beyond",
         "_ended",
         "_expects_switch",
         "_full",
         "_head",
-        "_head_bytes",
         "_headers",
         "_parser",
         "_pool",
@@ -123,6 +123,7 @@ class UpstreamConnection(asyncio.Protocol):
         if self._sink is None:
             self.transport.abort()
             return
+        self._barren += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -134,6 +135,8 @@ class UpstreamConnection(asyncio.Protocol):
         else:
             if self._ended:
                 self._conclude()
+            elif self._barren > _HEAD_BYTES:
+                self._give_up()
             elif self._sink is not None:
                 self._sink.response_read()
 
@@ -172,7 +175,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._to_head = False
         self._expects_switch = False
         self._headers: list[Header] = []
-        self._head_bytes = 0
+        self._barren = 0
         self._reason = b""
 
     def on_message_begin(self) -> None:
@@ -183,19 +186,18 @@ class UpstreamConnection(asyncio.Protocol):
         self._reason += piece
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._head is not None or self._beyond:
-            return
-        self._head_bytes += len(name) + len(value)
-        if self._head_bytes > _HEAD_BYTES:
-            raise Malformed(502, "upstream_head_too_large")
         self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
         if self._beyond or (status < 200 and status != 101):
             return
+        if self._barren > _HEAD_BYTES:
+            raise Malformed(502, "upstream_head_too_large")
+        self._barren = 0
         self._reusable = self._parser.should_keep_alive()  # the parser forgets with the end of the message
         head = self._head = judge_response(status, self._reason, self._headers, to_head=self._to_head)
+        self._headers = []  # what follows are trailers
         if status == 101:
             if not self._expects_switch or not self._parser.should_upgrade():
                 raise Malformed(502, "unasked_switch")
@@ -206,6 +208,7 @@ class UpstreamConnection(asyncio.Protocol):
             self._ended = True
 
     def on_body(self, piece: bytes) -> None:
+        self._barren = 0
         if self._ended:
             self._beyond = True
         elif self._sink is not None:

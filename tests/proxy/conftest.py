@@ -20,12 +20,12 @@ from tests.proxy.workspace import Workspace
 PORTAL = "http://portal.test:8000"
 QUICK = Clocks(
     recheck=0.2,
-    recheck_grace=0.6,
-    gate=0.3,
+    recheck_grace=1.0,
+    gate=0.5,
     refusal=0.1,
-    head=0.5,
-    keep_alive=0.6,
-    body=0.6,
+    head=1.0,
+    keep_alive=1.5,
+    body=1.0,
     stall=1.0,
     linger=0.5,
     drain=1.0,

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 
+from portal.proxy.config import Clocks
 from portal.proxy.gate import Upstream
 from tests.proxy.conftest import Proxy, StartProxy
 from tests.proxy.workspace import Workspace
@@ -142,7 +143,8 @@ class TestPipelining:
 
 
 class TestConnections:
-    async def test_one_connection_carries_many_requests(self, proxy: Proxy, workspace: Workspace) -> None:
+    async def test_one_connection_carries_many_requests(self, start_proxy: StartProxy, workspace: Workspace) -> None:
+        proxy = await start_proxy(clocks=Clocks(drain=0.2))
         for number in range(10):
             assert (await proxy.get(f"/{number}")).status == 200
             assert (await proxy.send("POST", "/", proxy.headers(), b"x")).status == 200

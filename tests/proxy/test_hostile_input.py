@@ -96,6 +96,16 @@ class TestSize:
         assert one.startswith(b"HTTP/1.1 431 ")
         assert endless.startswith(b"HTTP/1.1 431 ")
 
+    async def test_trailers_do_not_go_on_for_ever(self, start_proxy: StartProxy) -> None:
+        proxy = await start_proxy(limits=Limits(head_bytes=4096))
+        chunked = f"POST / HTTP/1.1\r\n{HEAD}{CHUNKED}\r\n2\r\nab\r\n0\r\n".encode()
+
+        one = await proxy.raw(chunked + b"X-A: " + b"a" * 900_000)
+        many = await proxy.raw(chunked + b"X-A: a\r\n" * 100_000)
+
+        assert one.startswith(b"HTTP/1.1 431 ")
+        assert many.startswith(b"HTTP/1.1 431 ")
+
     async def test_too_many_headers_are_refused(self, proxy: Proxy) -> None:
         said = await proxy.raw(f"GET / HTTP/1.1\r\n{HEAD}".encode() + b"X-A: a\r\n" * 200 + b"\r\n")
 
@@ -134,7 +144,7 @@ class TestSlowClients:
         dripping.cancel()
 
         assert said.startswith(b"HTTP/1.1 408 ")
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 4
         writer.close()
 
     async def test_a_body_that_stops_is_ended(self, proxy: Proxy) -> None:
@@ -147,7 +157,7 @@ class TestSlowClients:
 
         assert await proxy.raw(b"", wait=5) == b""
 
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 4
 
     async def test_a_client_that_does_not_read_is_ended(self, proxy: Proxy, workspace: Workspace) -> None:
         _, writer = await asyncio.open_connection("127.0.0.1", proxy.port, limit=1024)

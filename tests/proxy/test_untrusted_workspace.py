@@ -71,6 +71,8 @@ class TestAnswers:
             b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
             b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
             b"HTTP/1.1 200 OK\r\nX-A: " + b"a" * 400_000 + b"\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nX-A: " + b"a" * 2_000_000,
+            b"HTTP/1.1 103 Early Hints\r\nX-A: b\r\n\r\n" * 40_000,
             b"garbage\r\n\r\n",
         ],
     )
