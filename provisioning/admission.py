@@ -63,6 +63,9 @@ def policy(asked: Asked) -> tuple[Reason, ...]:
                 code="shape_inactive", message=f"The shape {asked.shape.label} is no longer offered. Choose another."
             )
         )
+    if not asked.priced:
+        message = f"{asked.shape.label} has no price in your currency yet."
+        reasons.append(Reason(code="not_priced", message=message, ask="the platform's administrator"))
     return tuple(reasons)
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from uuid import UUID
 
 from core.types import Json, ObjectRef, Reason
-from provisioning.enums import Activity, Rule, Source, Starts
+from provisioning.enums import Activity, DesiredState, Rule, Source, Starts, State
 from tenants.types import Claim, QuotaLine
 
 NOTHING = Claim(())
@@ -95,6 +95,7 @@ class Asked:
     quotas: Mapping[str, QuotaLine]
     clusters: tuple[ClusterFacts, ...]
     others: tuple[ShapeFacts, ...] = ()
+    priced: bool = True
     held: Claim = NOTHING
     """What the workload holds already (the disk of a stopped one)."""
 
@@ -121,6 +122,34 @@ class Verdict:
     @property
     def denied(self) -> bool:
         return bool(self.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run as the driver tells it: its name, its real start, its real end (None while it goes on)."""
+
+    incarnation: str
+    started_at: datetime | None
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A change to make. `to`: the states to pass through, the last one to stay in; empty: a wish or fact alone.
+
+    `verb` goes to the audit chain, `message` to the timeline (empty: no line). `desired`: the wish it carries. `reason`
+    None clears the reason, unless `keeps_reason`. `log`: the last lines of what failed.
+    """
+
+    verb: str
+    message: str
+    to: tuple[State, ...] = ()
+    reason: Reason | None = None
+    keeps_reason: bool = False
+    desired: DesiredState | None = None
+    ends_as: State | None = None
+    run: Run | None = None
+    log: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,183 @@
+"""Writing down what a step decided, if the lease is still ours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from core import acts, scope
+from core.acts import Source, SourceKind
+from core.queue import enqueue_on_commit
+from core.types import Actor, Reason, system_actor
+from provisioning.drivers.base import Observation, Phase
+from provisioning.durations import duration
+from provisioning.enums import ConditionStatus, ConditionType, DesiredState, State, TaskName
+from provisioning.errors import NotAdmitted
+from provisioning.models import Condition, Workload
+from provisioning.reconciler.claims import Claimed
+from provisioning.reconciler.policy import Call, Pace, Step
+from provisioning.reconciler.queueing import admit_to_cluster
+from provisioning.services.transitions import locked, transition
+from provisioning.services.wishes import readmit
+from provisioning.types import Move, Run
+
+_ALIVE = frozenset({Phase.STARTING, Phase.RUNNING, Phase.STOPPING})
+_SLOWER = 5
+
+
+def apply(claimed: Claimed, call: Call, step: Step, seen: Observation | None, *, now: datetime) -> Step | None:
+    """One short transaction, one act. None where the lease is another's by now.
+
+    A step that was decided on a state which is no longer so is dropped: the next claim sees the new one. The
+    generation stored is the one that was read, so that a wish made meanwhile is still due.
+    """
+    with acts.begin(Source(SourceKind.SYSTEM)), scope.of_organization(claimed.organization_id):
+        workload = locked(claimed.workload_id)
+        if workload is None or workload.lease_token != claimed.token:
+            return None
+        if workload.state != claimed.state:
+            _release(workload, claimed, {})
+            return Step()
+        actor = system_actor("reconciler", claimed.organization_id)
+        if call is Call.READMIT:
+            step = _readmit(workload, actor, now)
+        else:
+            step = admit_to_cluster(workload) if call is Call.ADMIT else step
+            _perform(workload, claimed, step, seen, actor, now)
+        _note_conditions(workload, seen, call, now)
+        _release(workload, claimed, _schedule(workload, step, seen, now))
+        return step
+
+
+def _perform(
+    workload: Workload, claimed: Claimed, step: Step, seen: Observation | None, actor: Actor, now: datetime
+) -> None:
+    move = step.move
+    if move is not None and move.desired is not None and workload.generation != claimed.generation:
+        move = replace(move, desired=None)  # a newer wish is not overruled by what was seen before it
+    run = _run_of(seen)
+    if move is None and run is not None and _begins(workload, run):
+        message = "The process has started: it is billed from here on."
+        move = Move(verb="workload.bound", message=message, reason=step.reason)
+    if move is not None:
+        transition(workload, replace(move, run=run), actor=actor, now=_not_before(now, run))
+
+
+def _readmit(workload: Workload, actor: Actor, now: datetime) -> Step:
+    """A wish to run that waited for the end of the last run. A refusal is final: the wish is taken back."""
+    try:
+        readmit(workload, actor=actor, now=now)
+        return Step(Move(verb="workload.start_requested", message=""))
+    except NotAdmitted as refusal:
+        reason = Reason(code="start_refused", message=refusal.message, ask=refusal.reasons[0].ask)
+        move = Move(
+            verb="workload.start_refused",
+            message=refusal.message,
+            to=(State.STOPPED,) if workload.state == State.REQUESTED else (),
+            reason=reason,
+            desired=DesiredState.STOPPED,
+        )
+        transition(workload, move, actor=actor, now=now)
+        return Step(move, pace=Pace.NEVER)
+
+
+def _begins(workload: Workload, run: Run) -> bool:
+    return run.started_at is not None and run.incarnation != workload.incarnation and workload.placed_at is not None
+
+
+def _run_of(seen: Observation | None) -> Run | None:
+    if seen is None or seen.incarnation is None:
+        return None
+    return Run(incarnation=seen.incarnation, started_at=seen.started_at, ended_at=seen.ended_at)
+
+
+def _not_before(now: datetime, run: Run | None) -> datetime:
+    """The driver's instants are the past by the time that they are written down."""
+    return max([now, *(at for at in (run.started_at, run.ended_at) if at is not None)]) if run else now
+
+
+def _schedule(workload: Workload, step: Step, seen: Observation | None, now: datetime) -> dict[str, object]:
+    """When to look next, why it waits, and that it was seen alive. A transition has set its own time already."""
+    fields: dict[str, object] = {}
+    if seen is not None and seen.phase in _ALIVE:
+        fields["seen_at"] = now
+    moved = step.move is not None and bool(step.move.to)
+    if moved or step.pace is Pace.NEVER:
+        if not moved:
+            fields["due_at"] = None
+        return fields
+    every = duration("POLL_EVERY") * (_SLOWER if step.pace is Pace.LATER else 1)
+    fields["due_at"] = _next_look(workload, now, every)
+    reason = step.reason.as_json() if step.reason else None
+    if reason is not None and reason != workload.reason:
+        fields |= {"reason": reason, "version": workload.version + 1}
+    if step.pace is Pace.SOON and workload.state != State.QUEUED:
+        _hint(workload, every)
+    return fields
+
+
+def _next_look(workload: Workload, now: datetime, every: timedelta) -> datetime:
+    """After the pause, but not past a deadline that is still to come."""
+    coming = now + every
+    if workload.deadline_at is not None and now < workload.deadline_at:
+        return min(coming, workload.deadline_at)
+    return coming
+
+
+def _hint(workload: Workload, every: timedelta) -> None:
+    enqueue_on_commit(
+        TaskName.RECONCILE_WORKLOAD,
+        countdown=every.total_seconds(),
+        organization_id=workload.organization_id,
+        workload_id=workload.pk,
+    )
+
+
+def _release(workload: Workload, claimed: Claimed, fields: dict[str, object]) -> None:
+    observed = max(workload.observed_generation, claimed.generation)
+    Workload.objects.filter(pk=workload.pk).update(
+        lease_token=None, lease_until=None, observed_generation=observed, **fields
+    )
+
+
+def _note_conditions(workload: Workload, seen: Observation | None, call: Call, now: datetime) -> None:
+    if call not in (Call.PRESENT, Call.OBSERVE, Call.STOP, Call.ABSENT):
+        return
+    reachable = ConditionStatus.TRUE if seen is not None else ConditionStatus.UNKNOWN
+    ready = ConditionStatus.UNKNOWN
+    if seen is not None:
+        ready = ConditionStatus.TRUE if seen.phase is Phase.RUNNING and seen.ready else ConditionStatus.FALSE
+    changed = [
+        set_condition(workload, ConditionType.REACHABLE, reachable, now=now),
+        set_condition(workload, ConditionType.READY, ready, now=now),
+    ]
+    if any(changed):
+        workload.version += 1
+        Workload.objects.filter(pk=workload.pk).update(version=workload.version)
+
+
+def set_condition(
+    workload: Workload,
+    kind: ConditionType,
+    status: ConditionStatus,
+    *,
+    now: datetime,
+    code: str = "",
+    message: str = "",
+) -> bool:
+    """Write a condition down if it has changed; `since` is when its status last did. True where it was new."""
+    known = Condition.objects.filter(workload=workload, type=kind).first()
+    if known is not None and (known.status, known.code, known.message) == (status, code, message):
+        return False
+    Condition.objects.update_or_create(
+        workload=workload,
+        type=kind,
+        defaults={
+            "organization_id": workload.organization_id,
+            "status": status,
+            "code": code,
+            "message": message,
+            "since": known.since if known is not None and known.status == status else now,
+        },
+    )
+    return True

@@ -1,0 +1,94 @@
+"""One turn for one workload: claim (short transaction), act (none), apply (short transaction)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import structlog
+
+from core import scope
+from provisioning.drivers.base import DriverUnavailable, Observation, WorkloadDriver
+from provisioning.enums import State
+from provisioning.models import Workload
+from provisioning.reconciler.applying import apply
+from provisioning.reconciler.claims import Claimed, claim
+from provisioning.reconciler.policy import Call, Situation, Step, call_for, next_step
+
+log = structlog.get_logger(__name__)
+
+Clock = Callable[[], datetime]
+Drivers = Callable[[str], WorkloadDriver]
+
+_MOST_TURNS = 8
+_BETWEEN_TURNS = 0.05
+_ENDING = (State.STOPPING, State.DELETING)
+
+
+def reconcile(*, organization_id: UUID, workload_id: UUID, drivers: Drivers, clock: Clock) -> int:
+    """Turn until the workload is no longer due; a wish made meanwhile is thus honoured at once. Returns the turns."""
+    for turns in range(_MOST_TURNS):
+        if _turn(organization_id, workload_id, drivers, clock) is None:
+            return turns
+    return _MOST_TURNS
+
+
+def finish_ending(
+    *, organization_id: UUID, workload_id: UUID, drivers: Drivers, clock: Clock, within: timedelta
+) -> bool:
+    """Turn until a workload that is ending has ended, whoever held its lease. False where time ran out."""
+    patience = time.monotonic() + within.total_seconds()
+    while _state(organization_id, workload_id) in _ENDING:
+        if time.monotonic() > patience:
+            return False
+        _turn(organization_id, workload_id, drivers, clock, steal=True)
+        time.sleep(_BETWEEN_TURNS)
+    return True
+
+
+def _turn(
+    organization_id: UUID, workload_id: UUID, drivers: Drivers, clock: Clock, *, steal: bool = False
+) -> Step | None:
+    claimed = claim(organization_id, workload_id, now=clock(), steal=steal)
+    if claimed is None:
+        return None
+    call = call_for(claimed.state, claimed.desired, claimed.ends_as, has_run=claimed.has_run)
+    seen, trouble = _act(claimed, call, drivers)
+    now = clock()
+    situation = Situation(
+        state=claimed.state,
+        desired=claimed.desired,
+        ends_as=claimed.ends_as,
+        has_run=claimed.has_run,
+        late=claimed.is_late(now),
+        observation=seen,
+        trouble=trouble,
+    )
+    return apply(claimed, call, next_step(situation), seen, now=now)
+
+
+def _act(claimed: Claimed, call: Call, drivers: Drivers) -> tuple[Observation | None, str]:
+    """Ask the driver. No transaction is open and no lock is held."""
+    if call in (Call.NOTHING, Call.ADMIT, Call.READMIT):
+        return None, ""
+    try:
+        driver = drivers(claimed.driver)
+        ask = {
+            Call.PRESENT: driver.ensure_present,
+            Call.OBSERVE: driver.observe,
+            Call.STOP: driver.ensure_stopped,
+            Call.ABSENT: driver.ensure_absent,
+        }[call]
+        return ask(claimed.spec), ""
+    except DriverUnavailable as error:
+        return None, str(error)
+    except Exception as error:  # whatever a driver does, it is "unknown", and the workload's deadline still counts
+        log.exception("driver_failed", workload=str(claimed.workload_id), call=call.value)
+        return None, f"the driver failed ({type(error).__name__})"
+
+
+def _state(organization_id: UUID, workload_id: UUID) -> str | None:
+    with scope.of_organization(organization_id):
+        return Workload.objects.filter(pk=workload_id).values_list("state", flat=True).first()

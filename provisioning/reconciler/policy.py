@@ -1,0 +1,193 @@
+"""What to ask the driver, and what follows from its answer. Pure: truth tables of state, wish and observation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.types import Reason
+from provisioning.drivers.base import Observation, Phase
+from provisioning.enums import DesiredState, State
+from provisioning.types import Move
+
+S = State
+GONE = frozenset({Phase.STOPPED, Phase.FAILED, Phase.ABSENT})
+COMES_BACK = frozenset({"platform_stopped", "machine_restarted"})
+"""Ends that nobody wished: the wish stays, and the workload starts again."""
+
+
+class Call(StrEnum):
+    """What the reconciler does for a workload. ADMIT and READMIT ask the database, the others the driver."""
+
+    NOTHING = "nothing"
+    READMIT = "readmit"
+    ADMIT = "admit"
+    PRESENT = "present"
+    OBSERVE = "observe"
+    STOP = "stop"
+    ABSENT = "absent"
+
+
+class Pace(StrEnum):
+    """When to look again."""
+
+    SOON = "soon"
+    LATER = "later"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is known when the driver has answered. `trouble`: it could not (then `observation` is None).
+
+    `late`: the state's deadline is over. `has_run`: the workload was running since it was last placed.
+    """
+
+    state: State
+    desired: DesiredState
+    ends_as: State
+    has_run: bool
+    late: bool
+    observation: Observation | None = None
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Move, or wait with a reason."""
+
+    move: Move | None = None
+    reason: Reason | None = None
+    pace: Pace = Pace.SOON
+
+
+def call_for(state: State, desired: DesiredState, ends_as: State, *, has_run: bool) -> Call:
+    """A failed start is removed without a trace; what has run keeps its log."""
+    match state:
+        case S.REQUESTED | S.STOPPED:
+            return Call.READMIT if desired is DesiredState.RUNNING else Call.NOTHING
+        case S.QUEUED:
+            return Call.ADMIT
+        case S.PROVISIONING:
+            return Call.PRESENT
+        case S.RUNNING:
+            return Call.OBSERVE
+        case S.STOPPING:
+            return Call.ABSENT if ends_as is S.FAILED and not has_run else Call.STOP
+        case S.DELETING:
+            return Call.ABSENT
+    return Call.NOTHING
+
+
+def next_step(situation: Situation) -> Step:
+    """What to do with what was seen."""
+    match situation.state:
+        case S.PROVISIONING:
+            return _starting(situation)
+        case S.RUNNING:
+            return _running(situation)
+        case S.STOPPING:
+            return _stopping(situation)
+        case S.DELETING:
+            return _deleting(situation)
+    return Step(pace=Pace.NEVER)
+
+
+def _starting(situation: Situation) -> Step:
+    seen = situation.observation
+    if seen is not None and seen.phase is Phase.RUNNING and seen.ready:
+        return Step(Move(verb="workload.running", message="Running.", to=(S.RUNNING,)))
+    if seen is not None and seen.phase in (Phase.FAILED, Phase.STOPPED):
+        return _ended(seen, "start_failed", "The server ended before it was ready.")
+    if situation.late:
+        return Step(_clean_up(_too_late(situation)))
+    if seen is None:
+        return Step(reason=_unavailable(situation), pace=Pace.LATER)
+    return Step(reason=_reason(seen) or Reason(code="starting", message="The server is starting."))
+
+
+def _running(situation: Situation) -> Step:
+    seen = situation.observation
+    if seen is None:
+        return Step(pace=Pace.LATER)
+    if seen.phase is Phase.ABSENT:
+        return Step(_clean_up(Reason(code="lost", message="Nothing of it is left on its cluster.")))
+    if seen.phase in GONE:
+        return _ended(seen, "ended_by_itself", "The server ended by itself.")
+    return Step(pace=Pace.LATER)
+
+
+def _stopping(situation: Situation) -> Step:
+    seen = situation.observation
+    removing = call_for(S.STOPPING, situation.desired, situation.ends_as, has_run=situation.has_run) is Call.ABSENT
+    if seen is not None and (seen.phase is Phase.ABSENT or (not removing and seen.phase in GONE)):
+        ends_as = situation.ends_as
+        move = Move(
+            verb=f"workload.{ends_as}",
+            message="Failed." if ends_as is S.FAILED else "Stopped. Its disk stays.",
+            to=(ends_as,),
+            keeps_reason=True,
+        )
+        return Step(move, pace=Pace.NEVER)
+    if seen is None:
+        return Step(reason=_retrying("stopping", situation) if situation.late else None, pace=Pace.LATER)
+    late = Reason(code="stopping_slowly", message="It takes long to end. It still holds its capacity.")
+    return Step(reason=late if situation.late else None)
+
+
+def _deleting(situation: Situation) -> Step:
+    seen = situation.observation
+    if seen is not None and seen.phase is Phase.ABSENT:
+        return Step(Move(verb="workload.deleted", message="Deleted.", to=(S.DELETED,)), pace=Pace.NEVER)
+    if seen is None:
+        return Step(reason=_retrying("deleting", situation), pace=Pace.LATER)
+    late = Reason(code="deleting_slowly", message="It takes long to end. It still holds its capacity.")
+    return Step(reason=late if situation.late else Reason(code="deleting", message="Its processes are ending."))
+
+
+def _ended(seen: Observation, code: str, message: str) -> Step:
+    """It ended unasked. FAILED: its own fault. STOPPED: somebody ended it, or the platform went down with it."""
+    reason = _reason(seen) or Reason(code=code, message=message)
+    if seen.phase is Phase.FAILED:
+        return Step(_clean_up(reason, seen.log_tail))
+    stays_wished = reason.code in COMES_BACK
+    return Step(
+        Move(
+            verb="workload.ended",
+            message=reason.message,
+            to=(S.STOPPING,),
+            reason=reason,
+            desired=None if stays_wished else DesiredState.STOPPED,
+            ends_as=S.STOPPED,
+        )
+    )
+
+
+def _clean_up(reason: Reason, log: tuple[str, ...] = ()) -> Move:
+    return Move(
+        verb="workload.failing", message=reason.message, to=(S.STOPPING,), reason=reason, ends_as=S.FAILED, log=log
+    )
+
+
+def _too_late(situation: Situation) -> Reason:
+    seen = _reason(situation.observation) if situation.observation else None
+    if seen is not None and seen.code == "unschedulable":
+        return seen
+    why = f" Last: {seen.message}" if seen else f" {situation.trouble}" if situation.trouble else ""
+    return Reason(code="start_timeout", message=f"It did not come up in time.{why}")
+
+
+def _unavailable(situation: Situation) -> Reason:
+    return Reason(code="cluster_unreachable", message=f"Its cluster does not answer: {situation.trouble}")
+
+
+def _retrying(doing: str, situation: Situation) -> Reason:
+    return Reason(
+        code=f"{doing}_retrying",
+        message=f"{doing.capitalize()} (retrying): its cluster does not answer: {situation.trouble}",
+        ask="the platform team",
+    )
+
+
+def _reason(seen: Observation) -> Reason | None:
+    return Reason(code=seen.reason.code, message=seen.reason.message) if seen.reason else None

@@ -1,0 +1,159 @@
+"""The guarantee behind every hint: periodic looks at what is due, what is idle, what nobody wishes for."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+
+from core import acts, audit, scope
+from core.acts import Source, SourceKind
+from core.types import ObjectRef, Reason, system_actor
+from provisioning.drivers.base import (
+    ActivityReading,
+    DriverUnavailable,
+    FindsStrays,
+    KeepsVolumes,
+    ProbeFailed,
+    ReportsActivity,
+    Stray,
+    VolumeInUse,
+)
+from provisioning.enums import ConditionStatus, ConditionType, State
+from provisioning.enums import Source as Sign
+from provisioning.models import Workload
+from provisioning.reconciler.applying import set_condition
+from provisioning.reconciler.loop import Clock, Drivers, reconcile
+from provisioning.selectors import sweeps
+from provisioning.selectors.specs import spec_of
+from provisioning.services import activity, volumes
+from provisioning.services.transitions import locked
+from provisioning.types import Signals
+
+log = structlog.get_logger(__name__)
+
+MOST_AT_ONCE = 500
+
+
+def sweep_workloads(*, drivers: Drivers, clock: Clock) -> int:
+    """Reconcile what is due, each in scopes and acts of its own; one that fails does not keep the others waiting."""
+    turned = 0
+    for found in sweeps.due_workloads(clock(), most=MOST_AT_ONCE):
+        try:
+            turned += reconcile(
+                organization_id=found.organization_id, workload_id=found.id, drivers=drivers, clock=clock
+            )
+        except Exception:
+            log.exception("reconcile_failed", workload=str(found.id))
+    return turned
+
+
+def sweep_activity(*, drivers: Drivers, clock: Clock) -> int:
+    """Probe what runs, then let the stop rules judge. Returns how many were judged."""
+    judged = 0
+    for found in sweeps.running_workloads():
+        try:
+            signals = _probe(found, drivers, clock)
+            verdict = activity.take_in(
+                organization_id=found.organization_id, workload_id=found.id, signals=signals, now=clock()
+            )
+            judged += verdict is not None
+        except Exception:
+            log.exception("activity_failed", workload=str(found.id))
+    return judged
+
+
+def sweep_strays(*, driver_name: str, drivers: Drivers, clock: Clock) -> int:
+    """End what runs on a cluster and that no workload stands behind. Returns how many were found.
+
+    What is wished is read again after the look: a workload that started in between is no stray.
+    """
+    driver = drivers(driver_name)
+    if not isinstance(driver, FindsStrays):
+        return 0
+    suspects = driver.strays({found.id for found in sweeps.placed_workloads(driver_name)})
+    if not suspects:
+        return 0
+    wished = {found.id for found in sweeps.placed_workloads(driver_name)}
+    strays = [suspect for suspect in suspects if suspect.workload_id not in wished]
+    for stray in strays:
+        driver.end_stray(stray)
+        _record_leak(stray, clock())
+    return len(strays)
+
+
+def sweep_volumes(*, drivers: Drivers, clock: Clock) -> int:
+    """Remove the files of deleted workloads whose time to be brought back is over."""
+    purged = 0
+    for found in sweeps.volumes_to_purge(clock(), most=MOST_AT_ONCE):
+        where = volumes.to_remove(organization_id=found.organization_id, volume_id=found.id, now=clock())
+        if where is not None and _remove(where[0], found.id, where[1], drivers):
+            purged += volumes.mark_purged(organization_id=found.organization_id, volume_id=found.id, now=clock())
+    return purged
+
+
+def signals_of(reading: ActivityReading) -> Signals:
+    """A driver's reading as the stop rules see it."""
+    kernels = [each.last_activity for each in reading.kernels if each.last_activity is not None]
+    terminals = [each.last_activity for each in reading.terminals if each.last_activity is not None]
+    last = max([*kernels, *terminals], default=None)
+    return Signals(
+        at=reading.at,
+        busy_kernels=sum(each.busy for each in reading.kernels),
+        busy_terminals=sum(each.busy for each in reading.terminals),
+        detached=reading.detached,
+        connections=reading.connections,
+        last_activity=last,
+        last_source=Sign.KERNEL if last in kernels else Sign.TERMINAL,
+    )
+
+
+def _probe(found: sweeps.Found, drivers: Drivers, clock: Clock) -> Signals | None:
+    """Signals, or None for "unknown"; the condition `activity` says which."""
+    with scope.of_organization(found.organization_id):
+        workload = (
+            Workload.objects.filter(pk=found.id, state=State.RUNNING)
+            .select_related("image", "volume", "cluster", "shape__accelerator", "shape__region")
+            .first()
+        )
+        if workload is None:
+            return None
+        spec, name = spec_of(workload), workload.cluster.driver
+    driver = drivers(name)
+    try:
+        if not isinstance(driver, ReportsActivity):
+            raise ProbeFailed("its driver reports no activity")
+        signals = signals_of(driver.activity(spec, now=clock()))
+    except (ProbeFailed, DriverUnavailable) as error:
+        _note(found, ConditionStatus.UNKNOWN, clock(), message=f"Activity could not be read: {error}"[:500])
+        return None
+    _note(found, ConditionStatus.TRUE, clock())
+    return signals
+
+
+def _note(found: sweeps.Found, status: ConditionStatus, now: datetime, *, message: str = "") -> None:
+    with scope.of_organization(found.organization_id):
+        workload = locked(found.id)
+        if workload is not None:
+            set_condition(workload, ConditionType.ACTIVITY, status, now=now, message=message)
+
+
+def _record_leak(stray: Stray, now: datetime) -> None:
+    reason = Reason(code="stray_ended", message="Something ran that no workload stood behind. It was ended.")
+    with acts.begin(Source(SourceKind.SYSTEM)), scope.of_platform():
+        ref = ObjectRef(kind="workload", id=str(stray.workload_id))
+        audit.record(system_actor("stray sweep", None), "stray.ended", ref, now=now, after=reason.as_json())
+    log.warning("stray_ended", workload=str(stray.workload_id), processes=stray.processes)
+
+
+def _remove(project_id: UUID, volume_id: UUID, driver_name: str, drivers: Drivers) -> bool:
+    driver = drivers(driver_name)
+    if not isinstance(driver, KeepsVolumes):
+        return True
+    try:
+        driver.ensure_volume_absent(project_id=project_id, volume_id=volume_id)
+    except (VolumeInUse, DriverUnavailable) as error:
+        log.warning("volume_stays", volume=str(volume_id), why=str(error))
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Questions about workloads, always asked by an actor or inside a scope."""

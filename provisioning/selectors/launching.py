@@ -1,0 +1,195 @@
+"""The dry run: what admission says to a launch, and what the launch form shows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from billing.types import Hourly
+from core.errors import FieldError, Invalid
+from core.types import Actor
+from provisioning.admission import decide
+from provisioning.enums import Kind, State
+from provisioning.models import Image, Shape, Volume, Workload
+from provisioning.naming import NAME_RULE, free_name, is_name, is_variable
+from provisioning.selectors.catalogue import Prices, active_shapes, cluster_facts, prices_for
+from provisioning.types import NOTHING, Alternative, Asked, Verdict, WorkloadSpec
+from tenants.enums import Permission, Standing
+from tenants.permissions import holds
+from tenants.selectors import organization_of, quota_lines
+from tenants.types import Claim, QuotaLine
+
+if TYPE_CHECKING:
+    from tenants.models import Project
+
+NAME_BASE = {Kind.WORKSPACE: "notebook"}
+_MOST_VARIABLES, _LONGEST_VALUE, _LARGEST_DISK = 64, 4096, 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaShown:
+    """One quota beside a launch: what is used, what this launch asks for, what would be left."""
+
+    resource: str
+    limit: int
+    used: int
+    asked: int
+
+    @property
+    def left(self) -> int:
+        return max(self.limit - self.used, 0)
+
+    @property
+    def left_after(self) -> int:
+        return self.limit - self.used - self.asked
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The launch form's live panel. A price is None where something has none; `name` is free, if none was given."""
+
+    verdict: Verdict
+    name: str
+    running: Hourly | None
+    stopped: Hourly | None
+    alternatives: tuple[tuple[Alternative, Hourly | None], ...]
+    quotas: tuple[QuotaShown, ...]
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The catalogue's rows that a spec names."""
+
+    shape: Shape
+    image: Image
+    volume: Volume | None
+    prices: Prices
+
+
+def chosen(actor: Actor, project: Project, spec: WorkloadSpec, now: datetime) -> Chosen:
+    """Raises Invalid, naming every field that cannot be meant."""
+    errors = list(_nonsense(spec))
+    shape = Shape.objects.filter(slug=spec.shape).select_related("region", "accelerator").first()
+    image = Image.objects.filter(slug=spec.image).first()
+    volume = _kept_volume(project, spec)
+    if shape is None:
+        errors.append(FieldError("shape", "unknown", f"There is no shape {spec.shape!r}."))
+    if image is None:
+        errors.append(FieldError("image", "unknown", f"There is no image {spec.image!r}."))
+    if spec.volume_id is not None and volume is None:
+        errors.append(FieldError("volume", "unknown", "There is no such disk to bring back in this project."))
+    if errors or shape is None or image is None:
+        raise Invalid(errors)
+    currency = organization_of(actor).currency
+    return Chosen(shape, image, volume, prices_for([shape, *active_shapes()], currency, now))
+
+
+def judge(actor: Actor, project: Project, spec: WorkloadSpec, picked: Chosen, *, held: Claim = NOTHING) -> Verdict:
+    """What admission says to this launch now, without taking anything."""
+    return decide(_asked(actor, project, spec, picked, quota_lines(project.pk), held))
+
+
+def preview(actor: Actor, project: Project, spec: WorkloadSpec, now: datetime) -> Preview:
+    """The dry run of a launch: verdict, prices, quotas and a free name, the same for everybody who asks now."""
+    picked = chosen(actor, project, spec, now)
+    lines = quota_lines(project.pk)
+    verdict = decide(_asked(actor, project, spec, picked, lines, NOTHING))
+    prices, disk = picked.prices, disk_of(spec, picked)
+    return Preview(
+        verdict=verdict,
+        name=spec.name or propose_name(project, spec.kind),
+        running=_hourly(prices, prices.of_shape(picked.shape), _disk_price(prices, disk)),
+        stopped=_hourly(prices, _disk_price(prices, disk)),
+        alternatives=tuple(
+            (each, _hourly(prices, each.shape.price_per_hour, _disk_price(prices, disk)))
+            for each in verdict.alternatives
+        ),
+        quotas=_quotas_shown(lines, verdict.claim),
+        simulated=picked.shape.accelerator_id is not None
+        and picked.shape.region.clusters.filter(simulated_accelerators=True).exists(),
+    )
+
+
+def propose_name(project: Project, kind: str) -> str:
+    """The first free name of a project for a kind: the same in two tabs."""
+    base = NAME_BASE[Kind(kind)]
+    taken = Workload.objects.filter(project=project, name__startswith=base).exclude(state=State.DELETED)
+    return free_name(base, set(taken.values_list("name", flat=True)))
+
+
+def disk_of(spec: WorkloadSpec, picked: Chosen) -> int:
+    """A disk that is brought back keeps its size."""
+    return picked.volume.size_gib if picked.volume else spec.disk_gib
+
+
+def _asked(
+    actor: Actor,
+    project: Project,
+    spec: WorkloadSpec,
+    picked: Chosen,
+    lines: Mapping[str, QuotaLine],
+    held: Claim,
+) -> Asked:
+    prices = picked.prices
+    clusters = cluster_facts()
+    if picked.volume is not None:
+        clusters = tuple(each for each in clusters if each.id == picked.volume.cluster_id)
+    return Asked(
+        project=project.slug,
+        allowed=holds(actor, Permission.LAUNCH_WORKLOAD, project),
+        standing_good=project.organization.standing == Standing.GOOD,
+        image_active=picked.image.active,
+        shape=replace(picked.shape.facts, price_per_hour=prices.of_shape(picked.shape)),
+        disk_gib=disk_of(spec, picked),
+        quotas=lines,
+        clusters=clusters,
+        others=tuple(replace(each.facts, price_per_hour=prices.of_shape(each)) for each in active_shapes()),
+        priced=prices.of_shape(picked.shape) is not None and prices.disk_gib_hour is not None,
+        held=held,
+    )
+
+
+def _nonsense(spec: WorkloadSpec) -> Iterator[FieldError]:
+    if spec.kind not in set(Kind):
+        yield FieldError("kind", "unknown", f"A kind is one of {', '.join(Kind)}.")
+    if spec.name and not is_name(spec.name):
+        yield FieldError("name", "malformed", NAME_RULE)
+    if not 1 <= spec.disk_gib <= _LARGEST_DISK:
+        yield FieldError("disk_gib", "out_of_range", f"A disk has 1 to {_LARGEST_DISK:,} GiB.")
+    if len(spec.env) > _MOST_VARIABLES:
+        yield FieldError("env", "too_many", f"At most {_MOST_VARIABLES} environment variables.")
+    for name, value in spec.env.items():
+        if not is_variable(name):
+            yield FieldError("env", "malformed", f"{name[:40]!r} is not a name of an environment variable.")
+        if len(value) > _LONGEST_VALUE or "\0" in value:
+            yield FieldError(
+                "env", "malformed", f"The value of {name[:40]} is longer than {_LONGEST_VALUE} characters."
+            )
+
+
+def _kept_volume(project: Project, spec: WorkloadSpec) -> Volume | None:
+    if spec.volume_id is None:
+        return None
+    return Volume.objects.filter(pk=spec.volume_id, project=project).first()
+
+
+def _hourly(prices: Prices, *parts: Fraction | None) -> Hourly | None:
+    known = [part for part in parts if part is not None]
+    return Hourly(sum(known, Fraction(0)), prices.currency) if len(known) == len(parts) else None
+
+
+def _disk_price(prices: Prices, disk_gib: int) -> Fraction | None:
+    return None if prices.disk_gib_hour is None else prices.disk_gib_hour * disk_gib
+
+
+def _quotas_shown(lines: Mapping[str, QuotaLine], claim: Claim) -> tuple[QuotaShown, ...]:
+    asked = claim.as_dict()
+    return tuple(
+        QuotaShown(resource=name, limit=lines[name].limit, used=lines[name].used, asked=asked[name])
+        for name in sorted(asked)
+        if name in lines
+    )

@@ -1,0 +1,165 @@
+"""Launching: one workload for one wish, however often it is sent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from core.errors import Forbidden, Refused
+from core.ids import uuid7
+from core.types import Actor
+from provisioning.enums import DesiredState, State, VolumeState
+from provisioning.errors import NameTaken, NotAdmitted, VolumeUnavailable
+from provisioning.models import Volume, Workload
+from provisioning.selectors.launching import Chosen, chosen, disk_of, judge, propose_name
+from provisioning.services import holdings
+from provisioning.services.transitions import locked, transition
+from provisioning.types import Move, Verdict, WorkloadSpec
+from tenants.enums import Permission
+from tenants.permissions import authorize
+
+if TYPE_CHECKING:
+    from tenants.models import Project
+
+_NAME_CONSTRAINT = "workload_name_once_among_the_living"
+_KEY_CONSTRAINT = "workload_asked_once"
+_VOLUME_CONSTRAINT = "workload_alone_on_its_volume"
+_TRIES = 8
+
+
+@transaction.atomic
+def launch(*, actor: Actor, project: Project, spec: WorkloadSpec, now: datetime, request_key: str = "") -> Workload:
+    """Record the wish and wake the reconciler. No cluster is called here.
+
+    The same `request_key` of the same person (a double click, a form sent again) gives the workload that the first
+    one made. Raises Forbidden, Invalid, NameTaken, VolumeUnavailable, and NotAdmitted with every reason.
+    """
+    authorize(actor, Permission.LAUNCH_WORKLOAD, project)
+    _refuse_ownerless(actor, project)
+    known = _asked_before(actor, request_key)
+    if known is not None:
+        return known
+    picked = chosen(actor, project, spec, now)
+    verdict = judge(actor, project, spec, picked)
+    if verdict.denied:
+        raise NotAdmitted(verdict.reasons, ref=project.ref)
+    for _ in range(_TRIES):
+        named = spec if spec.name else replace(spec, name=propose_name(project, spec.kind))
+        try:
+            return _record(actor, project, named, picked, verdict, now, request_key)
+        except IntegrityError as error:
+            known = _asked_before(actor, request_key)
+            if known is not None:
+                return known
+            if spec.name or _NAME_CONSTRAINT not in str(error):
+                raise _explained(error, named) from error
+    raise NameTaken(f"Each name tried in {project.slug} was taken in the meantime. Give one yourself.")
+
+
+def _refuse_ownerless(actor: Actor, project: Project) -> None:
+    if actor.id is None:
+        raise Forbidden(Permission.LAUNCH_WORKLOAD, project.ref, ask="a person: a workload has an owner")
+
+
+def _asked_before(actor: Actor, request_key: str) -> Workload | None:
+    if not request_key:
+        return None
+    return (
+        Workload.objects.filter(owner_id=actor.id, request_key=request_key)
+        .select_related("project__organization", "owner", "image", "volume", "shape__accelerator", "shape__region")
+        .first()
+    )
+
+
+@transaction.atomic
+def _record(
+    actor: Actor,
+    project: Project,
+    spec: WorkloadSpec,
+    picked: Chosen,
+    verdict: Verdict,
+    now: datetime,
+    request_key: str,
+) -> Workload:
+    assert verdict.cluster_id is not None
+    assert actor.id is not None
+    volume_id = picked.volume.pk if picked.volume else uuid7()
+    if picked.volume is None:
+        _new_volume(actor.id, project, spec, volume_id, verdict.cluster_id, now)
+    else:
+        _bring_back(picked.volume, now)
+    row = Workload.objects.create(
+        organization_id=project.organization_id,
+        project=project,
+        owner_id=actor.id,
+        kind=spec.kind,
+        name=spec.name,
+        shape=picked.shape,
+        image=picked.image,
+        volume_id=volume_id,
+        cluster_id=verdict.cluster_id,
+        env=dict(spec.env),
+        spec=replace(spec, disk_gib=disk_of(spec, picked)).as_json(),
+        request_key=request_key or None,
+        created_at=now,
+        state=State.REQUESTED,
+        state_since=now,
+        generation=0,
+    )
+    workload = _locked(row.pk)
+    move = Move(
+        verb="workload.launched",
+        message=f"Launched on {picked.shape.label}.",
+        to=(State.QUEUED,),
+        desired=DesiredState.RUNNING,
+        reason=verdict.waits,
+    )
+    try:
+        transition(workload, move, actor=actor, now=now)
+    except Refused as refusal:
+        raise NotAdmitted(refusal.reasons, ref=project.ref) from refusal
+    if picked.volume is not None:
+        holdings.open_disk(workload, now)
+    return workload
+
+
+def _new_volume(
+    owner_id: UUID, project: Project, spec: WorkloadSpec, volume_id: UUID, cluster_id: UUID, now: datetime
+) -> None:
+    Volume.objects.create(
+        pk=volume_id,
+        organization_id=project.organization_id,
+        project=project,
+        owner_id=owner_id,
+        name=spec.name,
+        size_gib=spec.disk_gib,
+        cluster_id=cluster_id,
+        created_at=now,
+    )
+
+
+def _bring_back(volume: Volume, now: datetime) -> None:
+    """A kept disk belongs to a living workload again: it counts and costs from now on."""
+    changed = Volume.objects.filter(pk=volume.pk, state=VolumeState.KEPT, purge_after__gt=now).update(
+        state=VolumeState.PRESENT, deleted_at=None, purge_after=None
+    )
+    if not changed:
+        raise VolumeUnavailable(f"The disk {volume.name} is in use, or it is gone for good.")
+
+
+def _locked(workload_id: UUID) -> Workload:
+    found = locked(workload_id)
+    assert found is not None
+    return found
+
+
+def _explained(error: IntegrityError, spec: WorkloadSpec) -> Exception:
+    if _NAME_CONSTRAINT in str(error):
+        return NameTaken(f"There is a workload called {spec.name} in this project. Choose another name.")
+    if _VOLUME_CONSTRAINT in str(error):
+        return VolumeUnavailable("Another workload has this disk.")
+    return error

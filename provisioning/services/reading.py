@@ -1,0 +1,32 @@
+"""What a workload says: its log, asked of the driver outside any transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+from core import scope
+from core.types import Actor
+from provisioning.drivers.base import DriverUnavailable, WorkloadDriver
+from provisioning.models import Event
+from provisioning.selectors.specs import spec_of
+from provisioning.selectors.workloads import workload_for
+
+MOST_LINES = 2000
+
+
+def log_of(*, actor: Actor, workload_id: UUID, tail: int, drivers: Callable[[str], WorkloadDriver]) -> tuple[str, ...]:
+    """The last lines of a workload's log, for those who may see it. Opens a short scope of its own.
+
+    Where the driver has nothing left, the lines that were kept when it failed.
+    """
+    assert actor.organization_id is not None
+    with scope.of_organization(actor.organization_id):
+        workload = workload_for(actor, workload_id)
+        spec, driver = spec_of(workload), workload.cluster.driver
+        kept = Event.objects.filter(workload=workload, details__has_key="log").order_by("-id").first()
+    try:
+        lines = drivers(driver).logs(spec, tail=min(tail, MOST_LINES))
+    except DriverUnavailable:
+        lines = ()
+    return lines or tuple(kept.details["log"] if kept else ())

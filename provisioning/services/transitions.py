@@ -1,0 +1,132 @@
+"""The one way in which a workload changes: state, audit, timeline, quota, usage and capacity in one transaction."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from core import audit
+from core.queue import enqueue_on_commit
+from core.types import Actor, Json
+from provisioning.durations import duration
+from provisioning.enums import DesiredState, State, TaskName
+from provisioning.lifecycle import ENDED, WORKLOAD
+from provisioning.models import Event, Workload
+from provisioning.services import holdings
+from provisioning.types import Move
+
+_DEADLINES = {
+    State.PROVISIONING: "START_DEADLINE",
+    State.STOPPING: "STOP_DEADLINE",
+    State.DELETING: "STOP_DEADLINE",
+}
+
+
+class Lost(RuntimeError):
+    """The row changed under its own lock: it was never locked."""
+
+
+def locked(workload_id: UUID, *, skip: bool = False) -> Workload | None:
+    """The row under its lock, with what a transition reads. `skip`: None while another transaction holds it."""
+    rows: QuerySet[Workload] = Workload.objects.select_for_update(of=("self",), no_key=True, skip_locked=skip)
+    return (
+        rows.filter(pk=workload_id)
+        .select_related("project", "owner", "image", "volume", "shape__accelerator", "shape__region", "cluster__region")
+        .first()
+    )
+
+
+@transaction.atomic
+def transition(workload: Workload, move: Move, *, actor: Actor, now: datetime) -> Workload:
+    """Compare and set, on a row that `locked` gave. The instant is now, but never before the last transition's.
+
+    Writes the act's audit event, moves the quota (Refused where it falls short), opens or closes usage sessions,
+    occupies or frees the cluster, adds a line to the timeline and wakes the reconciler.
+    """
+    at = max(now, workload.state_since)
+    before = State(workload.state)
+    after = _walk(before, move.to)
+    fields = holdings.follow(workload, holdings.Change(before=before, after=after, at=at, run=move.run))
+    fields |= _wish(workload, move)
+    if after is not before:
+        fields |= {"state": after, "state_since": at, **_clock(after, at, fields.get("desired_state"), workload)}
+    if move.reason is not None or (move.to and not move.keeps_reason):
+        fields["reason"] = move.reason.as_json() if move.reason else None
+    if move.ends_as is not None:
+        fields["ends_as"] = move.ends_as
+    old = _shown(workload)
+    _compare_and_set(workload, before, fields)
+    if move.message:
+        note(workload, actor, move.verb, move.message, at=at, details=_details(move))
+    audit.record(actor, move.verb, workload.ref, now=at, before=old, after=_shown(workload))
+    wake(workload)
+    return workload
+
+
+def note(
+    workload: Workload, actor: Actor, code: str, message: str, *, at: datetime, details: dict[str, Json] | None = None
+) -> None:
+    """A line of the timeline."""
+    Event.objects.create(
+        organization_id=workload.organization_id,
+        workload=workload,
+        at=at,
+        code=code,
+        message=message,
+        actor_id=actor.id,
+        details=details or {},
+    )
+
+
+def wake(workload: Workload) -> None:
+    enqueue_on_commit(TaskName.RECONCILE_WORKLOAD, organization_id=workload.organization_id, workload_id=workload.pk)
+
+
+def _details(move: Move) -> dict[str, Json]:
+    details: dict[str, Json] = move.reason.as_json() if move.reason else {}
+    return {**details, "log": list(move.log)} if move.log else details
+
+
+def _walk(before: State, hops: tuple[State, ...]) -> State:
+    for hop in hops:
+        WORKLOAD.require(before, hop)
+        before = hop
+    return before
+
+
+def _wish(workload: Workload, move: Move) -> dict[str, object]:
+    """A wish counts the generation up, also when it repeats the last one."""
+    if move.desired is None:
+        return {}
+    return {"desired_state": move.desired, "generation": workload.generation + 1}
+
+
+def _clock(after: State, at: datetime, desired: object, workload: Workload) -> dict[str, object]:
+    """When the new state is looked at next, and until when it must have made progress."""
+    wanted = desired or workload.desired_state
+    rests = after in ENDED and not (after is State.STOPPED and wanted == DesiredState.RUNNING)
+    fields: dict[str, object] = {
+        "due_at": None if rests else at,
+        "deadline_at": at + duration(_DEADLINES[after]) if after in _DEADLINES else None,
+    }
+    if after is State.QUEUED:
+        fields["queued_at"] = at
+    if after is State.RUNNING:
+        fields["running_at"] = at
+    return fields
+
+
+def _compare_and_set(workload: Workload, before: State, fields: dict[str, object]) -> None:
+    fields["version"] = workload.version + 1
+    changed = Workload.objects.filter(pk=workload.pk, state=before, version=workload.version).update(**fields)
+    if changed != 1:
+        raise Lost(f"Workload {workload.pk} was changed outside its lock.")
+    for name, value in fields.items():
+        setattr(workload, name, value)
+
+
+def _shown(workload: Workload) -> dict[str, Json]:
+    return {"state": str(workload.state), "desired_state": str(workload.desired_state), "reason": workload.reason}

@@ -1,0 +1,182 @@
+"""What people wish for a workload that exists: start, stop, delete, keep, rename. The reconciler makes it so."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from core.errors import FieldError, Invalid, NotFound, Refused, Stale
+from core.types import Actor, Reason
+from provisioning.durations import duration
+from provisioning.enums import DesiredState, State, VolumeState
+from provisioning.errors import NameTaken, NotAdmitted, WrongState
+from provisioning.models import Workload
+from provisioning.naming import NAME_RULE, is_name
+from provisioning.permissions import authorize_act
+from provisioning.selectors.catalogue import active_shapes, prices_for
+from provisioning.selectors.launching import Chosen, judge
+from provisioning.selectors.workloads import workload_for
+from provisioning.services.transitions import locked, transition
+from provisioning.types import Move, WorkloadSpec
+from tenants.selectors import organization_of
+from tenants.types import Claim
+
+S = State
+_GONE = (S.DELETING, S.DELETED)
+_WAITING = (S.REQUESTED, S.QUEUED)
+_PLACED = (S.PROVISIONING, S.RUNNING)
+_RESTING = (S.STOPPED, S.FAILED)
+
+
+@transaction.atomic
+def start(*, actor: Actor, workload_id: UUID, now: datetime, version: int | None = None) -> Workload:
+    """Run again, also after a failure. Admission looks again and may refuse: NotAdmitted with every reason.
+
+    A workload that is still stopping is admitted when it has stopped; one that runs goes on.
+    """
+    workload = _for_act(actor, workload_id, version)
+    _refuse(workload, {*_GONE, S.SUCCEEDED}, "cannot be started")
+    if workload.state not in _RESTING:
+        wish = Move(
+            verb="workload.start_requested",
+            message="" if workload.desired_state == DesiredState.RUNNING else "Start asked for.",
+            desired=DesiredState.RUNNING,
+            keeps_reason=True,
+        )
+        return transition(workload, wish, actor=actor, now=now)
+    return readmit(workload, actor=actor, now=now)
+
+
+@transaction.atomic
+def readmit(workload: Workload, *, actor: Actor, now: datetime) -> Workload:
+    """Take a resting workload through admission again and queue it. The row is locked by the caller."""
+    spec = _spec_of(workload)
+    shapes = active_shapes()
+    prices = prices_for([workload.shape, *shapes], organization_of(actor).currency, now)
+    picked = Chosen(shape=workload.shape, image=workload.image, volume=workload.volume, prices=prices)
+    verdict = judge(actor, workload.project, spec, picked, held=_held_by(workload))
+    if verdict.denied:
+        raise NotAdmitted(verdict.reasons, ref=workload.ref)
+    move = Move(
+        verb="workload.start_requested",
+        message="Start asked for.",
+        to=(S.QUEUED,) if workload.state == S.REQUESTED else (S.REQUESTED, S.QUEUED),
+        desired=DesiredState.RUNNING,
+        reason=verdict.waits,
+        ends_as=S.STOPPED,
+    )
+    try:
+        return transition(workload, move, actor=actor, now=now)
+    except Refused as refusal:
+        raise NotAdmitted(refusal.reasons, ref=workload.ref) from refusal
+
+
+@transaction.atomic
+def stop(*, actor: Actor, workload_id: UUID, now: datetime, version: int | None = None) -> Workload:
+    """End what runs and keep the files. In the queue or while it starts this cancels; what is stopped stays so."""
+    workload = _for_act(actor, workload_id, version)
+    _refuse(workload, {*_GONE, S.SUCCEEDED}, "cannot be stopped")
+    reason = Reason(code="stopped_by_person", message="Stopped on request.")
+    return end(workload, verb="workload.stop_requested", message="Stop asked for.", reason=reason, actor=actor, now=now)
+
+
+def end(workload: Workload, *, verb: str, message: str, reason: Reason, actor: Actor, now: datetime) -> Workload:
+    """The wish to stop, from whatever state; the row is locked by the caller."""
+    to: tuple[State, ...] = ()
+    if workload.state in _WAITING:
+        to = (S.STOPPED,)
+    elif workload.state in _PLACED:
+        to = (S.STOPPING,)
+    move = Move(
+        verb=verb,
+        message=message if to else "",
+        to=to,
+        reason=reason if to else None,
+        keeps_reason=not to,
+        desired=DesiredState.STOPPED,
+        ends_as=S.STOPPED if to else None,
+    )
+    return transition(workload, move, actor=actor, now=now)
+
+
+@transaction.atomic
+def delete(*, actor: Actor, workload_id: UUID, now: datetime, version: int | None = None) -> Workload:
+    """Remove the workload, whatever it does. Its disk can be brought back for seven days. Twice deletes once."""
+    workload = _for_act(actor, workload_id, version)
+    gone = workload.state in _GONE
+    move = Move(
+        verb="workload.delete_requested",
+        message="" if gone else "Delete asked for.",
+        to=() if gone else (S.DELETING,),
+        keeps_reason=gone,
+        desired=DesiredState.DELETED,
+    )
+    return transition(workload, move, actor=actor, now=now)
+
+
+@transaction.atomic
+def extend(*, actor: Actor, workload_id: UUID, now: datetime, version: int | None = None) -> Workload:
+    """Keep a running workload: no rule stops it before the extension is over."""
+    workload = _for_act(actor, workload_id, version)
+    if workload.state != S.RUNNING:
+        raise WrongState(f"{workload.name} does not run: there is nothing to keep.")
+    until = max(now + duration("EXTEND_BY"), workload.stop_extended_until or now)
+    Workload.objects.filter(pk=workload.pk).update(stop_extended_until=until, warned_at=None)
+    workload.stop_extended_until, workload.warned_at = until, None
+    move = Move(
+        verb="workload.extended", message=f"Kept until {until:%H:%M} UTC on {until:%-d %B %Y}.", keeps_reason=True
+    )
+    return transition(workload, move, actor=actor, now=now)
+
+
+@transaction.atomic
+def rename(*, actor: Actor, workload_id: UUID, name: str, now: datetime, version: int | None = None) -> Workload:
+    """Another name. Usage that was weighed under the old one keeps it."""
+    workload = _for_act(actor, workload_id, version)
+    _refuse(workload, set(_GONE), "cannot be renamed")
+    if not is_name(name):
+        raise Invalid([FieldError("name", "malformed", NAME_RULE)])
+    try:
+        with transaction.atomic():
+            Workload.objects.filter(pk=workload.pk).update(name=name)
+    except IntegrityError as error:
+        raise NameTaken(f"There is a workload called {name} in this project. Choose another name.") from error
+    message = f"Renamed from {workload.name} to {name}."
+    workload.name = name
+    move = Move(verb="workload.renamed", message=message, keeps_reason=True)
+    return transition(workload, move, actor=actor, now=now)
+
+
+def _for_act(actor: Actor, workload_id: UUID, version: int | None) -> Workload:
+    """The locked row, if the actor may act on it and it is the version that the caller read."""
+    workload_for(actor, workload_id)
+    workload = locked(workload_id)
+    if workload is None:
+        raise NotFound("workload", workload_id)
+    authorize_act(actor, workload)
+    if version is not None and workload.version != version:
+        raise Stale("The workload has changed since you read it. Read it again, then decide.")
+    return workload
+
+
+def _refuse(workload: Workload, states: set[State], what: str) -> None:
+    if workload.state in states:
+        raise WrongState(f"{workload.name} is {workload.state} and {what}.")
+
+
+def _spec_of(workload: Workload) -> WorkloadSpec:
+    return WorkloadSpec(
+        kind=workload.kind,
+        shape=workload.shape.slug,
+        image=workload.image.slug,
+        disk_gib=workload.volume.size_gib,
+        name=workload.name,
+        env=dict(workload.env),
+    )
+
+
+def _held_by(workload: Workload) -> Claim:
+    present = workload.volume.state == VolumeState.PRESENT
+    return Claim((("storage_gib", workload.volume.size_gib),)) if present else Claim(())

@@ -1,0 +1,46 @@
+"""Tasks: parse, one call. Sent by name; unknown arguments are tolerated, so that old workers survive a deploy."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from celery import shared_task
+from django.utils import timezone
+
+from provisioning.drivers.registry import driver_named
+from provisioning.enums import TaskName
+from provisioning.reconciler import reconcile, sweeping
+from provisioning.selectors.catalogue import drivers_in_use
+from provisioning.services.entries import forget_expired
+
+
+@shared_task(name=TaskName.RECONCILE_WORKLOAD, acks_late=True)
+def reconcile_workload(*, organization_id: str, workload_id: str, **_: object) -> None:
+    reconcile(
+        organization_id=UUID(organization_id),
+        workload_id=UUID(workload_id),
+        drivers=driver_named,
+        clock=timezone.now,
+    )
+
+
+@shared_task(name=TaskName.SWEEP_WORKLOADS)
+def sweep_workloads(**_: object) -> None:
+    sweeping.sweep_workloads(drivers=driver_named, clock=timezone.now)
+
+
+@shared_task(name=TaskName.SWEEP_ACTIVITY)
+def sweep_activity(**_: object) -> None:
+    sweeping.sweep_activity(drivers=driver_named, clock=timezone.now)
+
+
+@shared_task(name=TaskName.SWEEP_STRAYS)
+def sweep_strays(**_: object) -> None:
+    for name in drivers_in_use():
+        sweeping.sweep_strays(driver_name=name, drivers=driver_named, clock=timezone.now)
+
+
+@shared_task(name=TaskName.SWEEP_VOLUMES)
+def sweep_volumes(**_: object) -> None:
+    sweeping.sweep_volumes(drivers=driver_named, clock=timezone.now)
+    forget_expired(now=timezone.now())

@@ -1,0 +1,216 @@
+"""A small cloud for tests: a catalogue with prices, a clock, and a driver that is told what to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from core import scope
+from provisioning.drivers.base import (
+    ActivityReading,
+    DriverUnavailable,
+    Endpoint,
+    Observation,
+    Phase,
+    ProbeFailed,
+    Reason,
+    Stray,
+    WorkspaceSpec,
+)
+from provisioning.models import Workload
+from provisioning.reconciler import reconcile
+from provisioning.services import launching
+from provisioning.services.catalogue import (
+    AcceleratorOffer,
+    ClusterOffer,
+    ImageOffer,
+    Offer,
+    ShapeOffer,
+    publish_offer,
+)
+from provisioning.types import WorkloadSpec
+from tests import house
+from tests.billing.shop import DISK, H100, sell
+
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
+CPU = "vcpu-hour/standard"
+
+
+def open_shop(*, h100: int = 8, vcpus: int = 512, memory_gib: int = 8192) -> None:
+    """One region, one cluster, four shapes with prices in USD."""
+    for code, price, unit in ((H100, "2.95", "hour"), (CPU, "0.0248", "hour"), (DISK, "0.0001", "gib_hour")):
+        sell(code, (price, LONG_AGO), unit=unit)
+    gpu = [("h100-1", 1), ("h100-4", 4), ("h100-8", 8)]
+    offer = Offer(
+        region="here",
+        region_label="Here",
+        clusters=(ClusterOffer("local", "This machine", "local", True, (("H100", h100),), vcpus, memory_gib),),
+        accelerators=(AcceleratorOffer("H100", "NVIDIA", 80),),
+        shapes=(
+            ShapeOffer("cpu-4", "4 vCPU", None, 0, 4, 16, CPU, 4),
+            *(ShapeOffer(slug, f"{n} H100", "H100", n, 16 * n, 200 * n, H100, n) for slug, n in gpu),
+        ),
+        images=(ImageOffer("jupyterlab", "JupyterLab", "jupyterlab"),),
+    )
+    with house.an_act(), scope.of_platform():
+        publish_offer(actor=house.SYSTEM, offer=offer, now=LONG_AGO)
+
+
+@dataclass
+class Clock:
+    now: datetime = NOON
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_(self, **words: float) -> datetime:
+        self.now += timedelta(**words)
+        return self.now
+
+
+@dataclass
+class Machine:
+    """An honest driver in memory: it keeps the contract of drivers/base, on the test's clock.
+
+    `down`: it does not answer. `stays`: what is asked to end goes on. `up_after`: how long a start takes.
+    """
+
+    clock: Clock
+    up_after: timedelta = timedelta(0)
+    down: bool = False
+    stays: bool = False
+    refuses: Reason | None = None
+    runs: dict[UUID, Observation] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    starts: int = 0
+    acknowledged: set[UUID] = field(default_factory=set)
+    reading: ActivityReading | None = None
+    meanwhile: Callable[[str], None] = lambda _: None
+    removed_volumes: list[UUID] = field(default_factory=list)
+
+    def observe(self, spec: WorkspaceSpec) -> Observation:
+        self._called("observe")
+        return self._seen(spec.workload_id)
+
+    def ensure_present(self, spec: WorkspaceSpec) -> Observation:
+        self._called("present")
+        known = self.runs.get(spec.workload_id)
+        if self.refuses is not None:
+            return Observation(Phase.FAILED, reason=self.refuses)
+        if known is None or (known.ended_at is not None and spec.workload_id in self.acknowledged):
+            self.starts += 1
+            self.acknowledged.discard(spec.workload_id)
+            self.runs[spec.workload_id] = Observation(
+                Phase.STARTING, started_at=self.clock.now, incarnation=f"run-{self.starts}"
+            )
+        return self._seen(spec.workload_id)
+
+    def ensure_stopped(self, spec: WorkspaceSpec) -> Observation:
+        self._called("stop")
+        return self._end(spec.workload_id, Phase.STOPPED)
+
+    def ensure_absent(self, spec: WorkspaceSpec) -> Observation:
+        self._called("absent")
+        return self._end(spec.workload_id, Phase.ABSENT)
+
+    def endpoint_of(self, spec: WorkspaceSpec) -> Endpoint | None:
+        return Endpoint(unix_socket=f"/run/{spec.workload_id}") if self.living(spec.workload_id) else None
+
+    def logs(self, spec: WorkspaceSpec, *, tail: int) -> tuple[str, ...]:
+        return ("line",)[:tail]
+
+    def activity(self, spec: WorkspaceSpec, *, now: datetime) -> ActivityReading:
+        if self.reading is None:
+            raise ProbeFailed("nobody answers")
+        return self.reading
+
+    def ensure_volume_absent(self, *, project_id: UUID, volume_id: UUID) -> None:
+        self.removed_volumes.append(volume_id)
+
+    def strays(self, known) -> tuple[Stray, ...]:
+        return tuple(Stray(each, (), None) for each in self.runs if self.living(each) and each not in known)
+
+    def end_stray(self, stray: Stray) -> Observation:
+        return self._end(stray.workload_id, Phase.STOPPED)
+
+    def crash(self, workload_id: UUID, *, code: str = "exited", phase: Phase = Phase.FAILED) -> None:
+        known = self._seen(workload_id)
+        self.runs[workload_id] = replace(
+            known,
+            phase=phase,
+            ready=False,
+            ended_at=self.clock.now,
+            reason=Reason(code, "It exited with status 1."),
+            log_tail=("Traceback", "MemoryError"),
+        )
+
+    def living(self, workload_id: UUID) -> bool:
+        known = self.runs.get(workload_id)
+        return known is not None and known.ended_at is None
+
+    def _called(self, name: str) -> None:
+        self.calls.append(name)
+        self.meanwhile(name)
+        if self.down:
+            raise DriverUnavailable("no route to host")
+
+    def _seen(self, workload_id: UUID) -> Observation:
+        known = self.runs.get(workload_id, Observation(Phase.ABSENT))
+        if known.phase is Phase.STARTING and known.started_at and self.clock.now - known.started_at >= self.up_after:
+            known = self.runs[workload_id] = replace(known, phase=Phase.RUNNING, ready=True)
+        return known
+
+    def _end(self, workload_id: UUID, phase: Phase) -> Observation:
+        known = self.runs.get(workload_id)
+        if known is None:
+            return Observation(Phase.ABSENT)
+        if self.stays and known.ended_at is None:
+            return replace(known, phase=Phase.STOPPING)
+        self.acknowledged.add(workload_id)
+        ended = known.ended_at or self.clock.now
+        self.runs[workload_id] = replace(known, phase=phase, ready=False, ended_at=ended)
+        return self.runs[workload_id]
+
+
+def spec(shape: str = "h100-1", **changes) -> WorkloadSpec:
+    return replace(WorkloadSpec(kind="workspace", shape=shape, image="jupyterlab", disk_gib=10), **changes)
+
+
+def launch(tenant, name="alice", *, project="vision", now=NOON, request_key="", **changes) -> Workload:
+    with house.an_act(), tenant.scope():
+        return launching.launch(
+            actor=tenant.actor(name),
+            project=tenant.projects[project],
+            spec=spec(**changes),
+            now=now,
+            request_key=request_key,
+        )
+
+
+def turn(tenant, workload, machine: Machine, clock: Clock) -> int:
+    """Reconcile until it is no longer due."""
+    return reconcile(
+        organization_id=tenant.organization.pk, workload_id=workload.pk, drivers=lambda _: machine, clock=clock
+    )
+
+
+def settle(tenant, workload, machine: Machine, clock: Clock, *, seconds: int = 10) -> Workload:
+    """Turn once a second for a while; returns the row."""
+    for _ in range(seconds):
+        turn(tenant, workload, machine, clock)
+        clock.pass_(seconds=1)
+    return fresh(tenant, workload)
+
+
+def fresh(tenant, workload) -> Workload:
+    with tenant.scope():
+        return Workload.objects.select_related("volume", "cluster").get(pk=workload.pk)
+
+
+def wish(tenant, name, service, workload, now, **more) -> Workload:
+    """One act of a person on a workload."""
+    with house.an_act(), tenant.scope():
+        return service(actor=tenant.actor(name), workload_id=workload.pk, now=now, **more)
