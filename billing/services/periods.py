@@ -8,6 +8,7 @@ from uuid import UUID
 from billing.enums import PeriodState
 from billing.models import BillingPeriod
 from billing.periods import Span, reaching
+from core.locks import lock
 from tenants.selectors import organization_by_id
 
 _SHARED = 'SELECT * FROM billing_billingperiod WHERE organization_id = %s AND start <= %s AND "end" > %s FOR SHARE'
@@ -35,7 +36,8 @@ def _shared(organization_id: UUID, at: datetime) -> BillingPeriod | None:
 
 
 def _make(organization_id: UUID, at: datetime) -> None:
-    """Two that make the same period at once make it once."""
+    """One transaction of an organisation at a time, so that periods made at once leave no gap between them."""
+    lock("billing.periods", str(organization_id))
     organization = organization_by_id(organization_id)
     rows = BillingPeriod.objects.filter(organization_id=organization_id).order_by("start")
     known = [Span(row.name, row.start, row.end) for row in rows]
