@@ -28,7 +28,7 @@ LOCAL_CLUSTER = ClusterOffer(
     vcpus=1024,
     memory_gib=16384,
 )
-JUPYTERLAB = ImageOffer("jupyterlab-4", "JupyterLab 4.6, Python 3", "jupyterlab-4")
+JUPYTERLAB = ImageOffer("jupyterlab-4", "JupyterLab 4.6, Python 3", "jupyterlab")
 
 
 @dataclass(frozen=True, slots=True)
