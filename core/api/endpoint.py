@@ -89,8 +89,9 @@ class Endpoint(APIView):
         return Answer(data)
 
     def whole(self, results: Sequence[object]) -> HttpResponse:
-        """A list that is short by nature, in the envelope of every list."""
-        return Answer({"results": results, "next": None, "previous": None})
+        """A list that is short by nature and at hand, paged like every list."""
+        page = pages.cut_whole(results, self.request._request.GET)
+        return Answer(pages.envelope(self.request._request, page, page.rows))
 
     def one(self, version: int | str, build: Callable[[], object]) -> HttpResponse:
         """An object with its ETag; 304, without building it, where the caller has this version already."""

@@ -5,6 +5,13 @@ from __future__ import annotations
 from rest_framework import serializers
 
 
+class ReferenceOutput(serializers.Serializer[object]):
+    """Another object: its id, and the name that it bears in lists."""
+
+    id = serializers.UUIDField()
+    label = serializers.CharField()  # type: ignore[assignment]
+
+
 class MoneyOutput(serializers.Serializer[object]):
     amount = serializers.CharField(help_text="A decimal number as text.")
     currency = serializers.CharField(help_text="ISO 4217.")

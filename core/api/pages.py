@@ -16,7 +16,7 @@ from core.errors import FieldError, Invalid
 
 DEFAULT_LIMIT = 50
 LARGEST_LIMIT = 200
-_AFTER, _BEFORE = b"a", b"b"
+_AFTER, _BEFORE, _AT = b"a", b"b", b"n"
 
 M = TypeVar("M", bound=Model)
 R = TypeVar("R")
@@ -72,6 +72,18 @@ def cut(rows: QuerySet[M, R], page: Asked) -> Page[R]:
     )
 
 
+def cut_whole(results: Sequence[R], query: Mapping[str, str]) -> Page[R]:
+    """One page of a list that is at hand already. Its cursors count rows. Raises Invalid."""
+    size = _limit(query["limit"]) if "limit" in query else DEFAULT_LIMIT
+    start = _counted(query["cursor"]) if "cursor" in query else 0
+    end = start + size
+    return Page(
+        results[start:end],
+        next_cursor=_seal(_AT, end.to_bytes(16)) if end < len(results) else None,
+        previous_cursor=_seal(_AT, max(start - size, 0).to_bytes(16)) if start else None,
+    )
+
+
 def envelope(request: HttpRequest, page: Page[R], results: Sequence[object]) -> dict[str, object]:
     return {
         "results": results,
@@ -94,7 +106,11 @@ def _limit(word: str) -> int:
 
 
 def _sealed(direction: bytes, row: object) -> str:
-    return urlsafe_b64encode(direction + _key(row).bytes).rstrip(b"=").decode()
+    return _seal(direction, _key(row).bytes)
+
+
+def _seal(direction: bytes, place: bytes) -> str:
+    return urlsafe_b64encode(direction + place).rstrip(b"=").decode()
 
 
 def _key(row: object) -> UUID:
@@ -105,13 +121,31 @@ def _key(row: object) -> UUID:
 
 
 def _opened(cursor: str) -> tuple[bool, UUID]:
-    """(backwards, id). 17 bytes: a direction and an id of version 7, nothing else."""
+    """(backwards, id): a direction and an id of version 7, nothing else."""
+    direction, place = _unsealed(cursor)
+    anchor = UUID(bytes=place)
+    if direction not in (_AFTER, _BEFORE) or anchor.version != 7:
+        raise _unknown_cursor()
+    return direction == _BEFORE, anchor
+
+
+def _counted(cursor: str) -> int:
+    direction, place = _unsealed(cursor)
+    if direction != _AT:
+        raise _unknown_cursor()
+    return int.from_bytes(place)
+
+
+def _unsealed(cursor: str) -> tuple[bytes, bytes]:
+    """17 bytes: one says what the other sixteen mean."""
     try:
         raw = urlsafe_b64decode(cursor.encode("ascii") + b"=")
     except ValueError:
         raw = b""
-    if len(cursor) == 23 and len(raw) == 17 and raw[:1] in (_AFTER, _BEFORE):
-        anchor = UUID(bytes=raw[1:])
-        if anchor.version == 7:
-            return raw[:1] == _BEFORE, anchor
-    raise Invalid([FieldError("cursor", "unknown_cursor", "Follow `next` or `previous` of a page.")])
+    if len(cursor) != 23 or len(raw) != 17:
+        raise _unknown_cursor()
+    return raw[:1], raw[1:]
+
+
+def _unknown_cursor() -> Invalid:
+    return Invalid([FieldError("cursor", "unknown_cursor", "Follow `next` or `previous` of a page.")])

@@ -91,7 +91,7 @@ class Roles(Endpoint):
     @route(permission=AUTHENTICATED, verb="role.listed")
     @shape(summary="List roles", output=RoleOutput, listed=True)
     def get(self, request: Request) -> HttpResponse:
-        """Which role may do what. All on one page."""
+        """Which role may do what."""
         return self.whole([_role(role) for role in Role])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
+from core.api.fields import ReferenceOutput
 from tenants.enums import DataClass, Environment, Permission, Resource, Role, Standing
 from tenants.models import Membership, Project, Quota, QuotaHold
 
@@ -77,15 +78,10 @@ class MeOutput(serializers.Serializer[object]):
     projects = MyProjectOutput(many=True)
 
 
-class NamedOutput(serializers.Serializer[object]):
-    id = serializers.UUIDField()
-    label = serializers.CharField()  # type: ignore[assignment]
-
-
 class MembershipOutput(serializers.Serializer[object]):
     id = serializers.UUIDField()
-    user = NamedOutput()
-    project = NamedOutput(allow_null=True)
+    user = ReferenceOutput()
+    project = ReferenceOutput(allow_null=True)
     role = serializers.ChoiceField(Role.choices)
     created_at = serializers.DateTimeField()
 
@@ -112,7 +108,7 @@ class HoldOutput(serializers.Serializer[object]):
 
 class QuotaOutput(serializers.Serializer[object]):
     id = serializers.UUIDField()
-    scope = NamedOutput(help_text="The project.")
+    scope = ReferenceOutput(help_text="The project.")
     resource = serializers.CharField(help_text=f"{', '.join(Resource.values)} or accelerators/<model>.")
     limit = serializers.IntegerField()
     used = serializers.IntegerField()

@@ -230,6 +230,22 @@ class TestPages:
 
         assert names == ["token-1", "token-0"]
 
+    @pytest.mark.parametrize("query", ["limit=AAA", "limit=0", "cursor=AAA", "cursor=" + "b" * 23])
+    def test_a_list_that_is_not_of_rows_checks_its_page_too(self, alice, query):
+        is_problem(alice.get(f"/api/v1/roles?{query}"), 400, "invalid")
+
+    def test_a_list_that_is_not_of_rows_pages_too(self, alice):
+        whole = [row["name"] for row in alice.get("/api/v1/roles").json()["results"]]
+
+        pages, address = [], "/api/v1/roles?limit=3"
+        while address:
+            body = alice.get(address).json()
+            pages.append([row["name"] for row in body["results"]])
+            last, address = body, body["next"]
+
+        assert [name for page in pages for name in page] == whole
+        assert [row["name"] for row in alice.get(last["previous"]).json()["results"]] == pages[-2]
+
     def test_filters_stay_in_the_addresses_of_pages(self, aurora):
         following = house.api_for(aurora, "olivia").get("/api/v1/quotas?project=aurora/vision&limit=2").json()["next"]
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.test import Client
 
 from core.models import AuditEvent, IdempotencyKey
 from tests import house
@@ -22,7 +23,7 @@ class TestTokens:
 
         assert made.status_code == 201, made.content
         secret = made.json()["secret"]
-        again = house.Client(headers={"Authorization": f"Bearer {secret}"})
+        again = Client(headers={"Authorization": f"Bearer {secret}"})
         listed = again.get("/api/v1/tokens").json()["results"]
         assert [row["name"] for row in listed] == ["laptop", "test"]
         assert not any("secret" in row for row in listed)
@@ -34,7 +35,7 @@ class TestTokens:
         gone = alice.delete(f"/api/v1/tokens/{made['id']}")
 
         assert gone.status_code == 204
-        again = house.Client(headers={"Authorization": f"Bearer {made['secret']}"})
+        again = Client(headers={"Authorization": f"Bearer {made['secret']}"})
         assert again.get("/api/v1/me").status_code == 401
 
     def test_a_replayed_answer_is_the_stored_one_without_the_secret(self, aurora):
