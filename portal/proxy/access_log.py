@@ -45,8 +45,11 @@ class AccessLog:
     def flush(self) -> None:
         if self._stream is not None and self._lines:
             lines, self._lines = self._lines, []
-            self._stream.write("".join(lines))
-            self._stream.flush()
+            try:
+                self._stream.write("".join(lines))
+                self._stream.flush()
+            except (OSError, ValueError):
+                self._stream = None  # nobody reads it any more; requests go on
 
     def _now(self) -> str:
         second = int(time.time())
