@@ -184,6 +184,10 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "RoleEnum": "tenants.enums.Role",
         "PermissionEnum": "tenants.enums.Permission",
+        "StateEnum": "provisioning.api.describing.STATES",
+        "KindEnum": "provisioning.api.describing.KINDS",
+        "VolumeStateEnum": "provisioning.api.describing.VOLUME_STATES",
+        "InvoiceStateEnum": ["draft"],
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

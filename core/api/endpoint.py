@@ -36,7 +36,10 @@ _STORED_HEADERS = ("Content-Type", "Location", "ETag")
 
 
 class Answer(HttpResponse):
-    """A JSON answer. `to_store` is what idempotency keeps of it: the same without secrets."""
+    """A JSON answer. `to_store` is what idempotency keeps of it: the same without secrets.
+
+    `kept` False: nothing was done, so a key that came with the request stays unspent.
+    """
 
     def __init__(
         self,
@@ -45,12 +48,14 @@ class Answer(HttpResponse):
         status: int = 200,
         headers: Mapping[str, str] | None = None,
         secrets: Sequence[str] = (),
+        kept: bool = True,
     ) -> None:
         body = b"" if status in (204, 304) else dumps(data)
         super().__init__(body, status=status, content_type=JSON, headers=dict(headers or {}))
         if status in (204, 304):
             del self["Content-Type"]
         self.to_store = _without(data, secrets) if secrets else body
+        self.kept = kept
 
 
 class Endpoint(APIView):
@@ -85,8 +90,9 @@ class Endpoint(APIView):
         page = pages.cut(rows, pages.asked(self.request._request.GET))
         return Answer(pages.envelope(self.request._request, page, present(page.rows)))
 
-    def answer(self, data: object) -> HttpResponse:
-        return Answer(data)
+    def answer(self, data: object, *, secrets: Sequence[str] = (), kept: bool = True) -> HttpResponse:
+        """200. `secrets` names fields that are shown this once and never stored; `kept` False: nothing was done."""
+        return Answer(data, secrets=secrets, kept=kept)
 
     def whole(self, results: Sequence[object]) -> HttpResponse:
         """A list that is short by nature and at hand, paged like every list."""
@@ -99,6 +105,15 @@ class Endpoint(APIView):
         if self.request.method in _SAFE and versions.matches(self.request.headers.get("If-None-Match"), version):
             return Answer(status=304, headers=headers)
         return Answer(build(), headers=headers)
+
+    def tagged(self, answer: HttpResponse) -> HttpResponse:
+        """An answer under an ETag of its content: for lists, and for what has no version; 304 where it is known."""
+        tag = versions.fingerprint(answer.content)
+        headers = {"ETag": versions.etag(tag)}
+        if versions.matches(self.request.headers.get("If-None-Match"), tag):
+            return Answer(status=304, headers=headers)
+        answer.headers["ETag"] = headers["ETag"]
+        return answer
 
     def created(
         self, data: object, *, location: str, version: int | str | None = None, secrets: Sequence[str] = ()
@@ -220,7 +235,7 @@ class Endpoint(APIView):
             headers = {**kept.headers, "Idempotency-Replayed": "true"}
             return HttpResponse(kept.body, status=kept.status, headers=headers)
         response = handler(request, **kwargs)
-        if 200 <= response.status_code < 300:
+        if 200 <= response.status_code < 300 and getattr(response, "kept", True):
             idempotency.store(attempt, _to_keep(response), now=self.moment)
         return response
 

@@ -104,7 +104,9 @@ class DeclaredSchema(AutoSchema):
         found: dict[object, object] = {(contract.status, contract.media_type): output}
         for status, meaning in contract.answers.items():
             if status < 400:
-                found[(status, contract.media_type)] = OpenApiResponse(output, description=meaning)
+                found[(status, contract.media_type)] = OpenApiResponse(
+                    contract.other_outputs.get(status, output), description=meaning
+                )
         return found
 
     def get_override_parameters(self) -> list[object]:  # type: ignore[override]

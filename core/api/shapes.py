@@ -18,7 +18,7 @@ PAGING = frozenset({"limit", "cursor"})
 class Contract:
     """`output`: the serializer that describes the answer (None: no body). `listed`: the answer is a list envelope.
     `versioned`: the object carries an ETag, and writes accept If-Match. `refuses`: the act can be refused by a rule
-    or a state (409). `answers`: further answers, status → what it means."""
+    or a state (409). `answers`: further answers, status → what it means; `other_outputs`: those that look different."""
 
     output: type[BaseSerializer[object]] | None
     status: int = 200
@@ -30,6 +30,7 @@ class Contract:
     summary: str = ""
     example: Mapping[str, object] | None = None
     answers: Mapping[int, str] = field(default_factory=dict)
+    other_outputs: Mapping[int, type[BaseSerializer[object]]] = field(default_factory=dict)
     media_type: str = "application/json"
 
     @property
@@ -50,6 +51,7 @@ def shape(
     refuses: bool = False,
     example: Mapping[str, object] | None = None,
     answers: Mapping[int, str] | None = None,
+    other_outputs: Mapping[int, type[BaseSerializer[object]]] | None = None,
     media_type: str = "application/json",
 ) -> Callable[[V], V]:
     """Declare a method of an Endpoint. Fields of Contract."""
@@ -64,6 +66,7 @@ def shape(
         summary=summary,
         example=example,
         answers=answers or {},
+        other_outputs=other_outputs or {},
         media_type=media_type,
     )
 

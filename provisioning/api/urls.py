@@ -1,0 +1,30 @@
+"""Addresses of provisioning. A workload is opened through the portal's part, which knows the proxy's origins."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from provisioning.api import catalogue, history, volumes, workloads
+
+urlpatterns = [
+    path("regions", catalogue.Regions.as_view()),
+    path("regions/<uuid:region_id>", catalogue.Region.as_view()),
+    path("accelerators", catalogue.Accelerators.as_view()),
+    path("accelerators/<uuid:accelerator_id>", catalogue.Accelerator.as_view()),
+    path("shapes", catalogue.Shapes.as_view()),
+    path("shapes/<uuid:shape_id>", catalogue.Shape.as_view()),
+    path("images", catalogue.Images.as_view()),
+    path("images/<uuid:image_id>", catalogue.Image.as_view()),
+    path("clusters", catalogue.Clusters.as_view()),
+    path("clusters/<uuid:cluster_id>", catalogue.Cluster.as_view()),
+    path("workloads", workloads.Workloads.as_view()),
+    path("workloads/<uuid:workload_id>", workloads.Workload.as_view()),
+    path("workloads/<uuid:workload_id>/stop", workloads.Stop.as_view()),
+    path("workloads/<uuid:workload_id>/start", workloads.Start.as_view()),
+    path("workloads/<uuid:workload_id>/extend", workloads.Extend.as_view()),
+    path("workloads/<uuid:workload_id>/events", history.Events.as_view()),
+    path("workloads/<uuid:workload_id>/logs", history.Logs.as_view()),
+    path("workloads/<uuid:workload_id>/usage", history.Usage.as_view()),
+    path("volumes", volumes.Volumes.as_view()),
+    path("volumes/<uuid:volume_id>", volumes.Volume.as_view()),
+]
