@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 
 from core.errors import Forbidden, Refused
 from core.ids import uuid7
+from core.locks import lock
 from core.types import Actor
 from provisioning.enums import DesiredState, State, VolumeState
 from provisioning.errors import NameTaken, NotAdmitted, VolumeUnavailable
@@ -48,7 +49,7 @@ def launch(*, actor: Actor, project: Project, spec: WorkloadSpec, now: datetime,
     if verdict.denied:
         raise NotAdmitted(verdict.reasons, ref=project.ref)
     for _ in range(_TRIES):
-        named = spec if spec.name else replace(spec, name=propose_name(project, spec.kind))
+        named = spec if spec.name else replace(spec, name=_next_name(project, spec.kind))
         try:
             return _record(actor, project, named, picked, verdict, now, request_key)
         except IntegrityError as error:
@@ -58,6 +59,12 @@ def launch(*, actor: Actor, project: Project, spec: WorkloadSpec, now: datetime,
             if spec.name or _NAME_CONSTRAINT not in str(error):
                 raise _explained(error, named) from error
     raise NameTaken(f"Each name tried in {project.slug} was taken in the meantime. Give one yourself.")
+
+
+def _next_name(project: Project, kind: str) -> str:
+    """A free name that stays free until the transaction ends, among those who leave the choice to us."""
+    lock("workload.name", str(project.pk))
+    return propose_name(project, kind)
 
 
 def _refuse_ownerless(actor: Actor, project: Project) -> None:

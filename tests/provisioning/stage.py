@@ -210,7 +210,12 @@ def fresh(tenant, workload) -> Workload:
         return Workload.objects.select_related("volume", "cluster").get(pk=workload.pk)
 
 
-def wish(tenant, name, service, workload, now, **more) -> Workload:
+def wish(tenant, person, service, workload, now, **more):
     """One act of a person on a workload."""
     with house.an_act(), tenant.scope():
-        return service(actor=tenant.actor(name), workload_id=workload.pk, now=now, **more)
+        return service(actor=tenant.actor(person), workload_id=workload.pk, now=now, **more)
+
+
+def why(workload: Workload) -> str:
+    """The code of a workload's reason."""
+    return workload.reason["code"] if workload.reason else ""

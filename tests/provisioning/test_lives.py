@@ -13,7 +13,7 @@ from provisioning.enums import State
 from provisioning.models import Allocation, Cluster, Event
 from provisioning.services import wishes
 from tenants.models import QuotaHold
-from tests.provisioning.stage import NOON, fresh, launch, settle, turn, wish
+from tests.provisioning.stage import NOON, fresh, launch, settle, turn, why, wish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shop")]
 
@@ -64,7 +64,7 @@ class TestLife:
         wish(aurora, "alice", wishes.stop, workload, clock.now)
         assert fresh(aurora, workload).state == State.STOPPING
         stopped = settle(aurora, workload, machine, clock)
-        assert (stopped.state, stopped.reason["code"]) == (State.STOPPED, "stopped_by_person")
+        assert (stopped.state, why(stopped)) == (State.STOPPED, "stopped_by_person")
         assert held(aurora) == {"storage_gib": 10}
         assert sessions(aurora) == [("accelerator", 3600.0), ("disk", None)]
         assert used() == {}
@@ -101,7 +101,7 @@ class TestLife:
 
         waiting = settle(aurora, workload, machine, clock, seconds=5)
 
-        assert (waiting.state, waiting.reason["code"]) == (State.PROVISIONING, "starting")
+        assert (waiting.state, why(waiting)) == (State.PROVISIONING, "starting")
         assert sessions(aurora) == [("accelerator", None), ("disk", None)]
         running = settle(aurora, workload, machine, clock, seconds=40)
         assert (running.state, running.bound_at, running.reason) == (State.RUNNING, NOON, None)
@@ -129,7 +129,7 @@ class TestFailure:
         clock.now = NOON + timedelta(minutes=5)
         turn(aurora, workload, machine, clock)
         failed = fresh(aurora, workload)
-        assert (failed.state, failed.reason["code"]) == (State.FAILED, "start_timeout")
+        assert (failed.state, why(failed)) == (State.FAILED, "start_timeout")
         assert not machine.living(workload.pk)
         assert sessions(aurora) == [("accelerator", 300.0), ("disk", None)]
         assert held(aurora) == {"storage_gib": 10}
@@ -144,7 +144,7 @@ class TestFailure:
 
         failed = settle(aurora, workload, machine, clock)
 
-        assert (failed.state, failed.reason["code"]) == (State.FAILED, "image_missing")
+        assert (failed.state, why(failed)) == (State.FAILED, "image_missing")
         assert (held(aurora), used(), sessions(aurora), machine.runs) == ({}, {}, [], {})
 
     def test_a_crash_keeps_its_reason_and_log_and_bills_to_the_real_end(self, aurora, clock, machine):
@@ -156,7 +156,7 @@ class TestFailure:
 
         failed = settle(aurora, workload, machine, clock)
 
-        assert (failed.state, failed.reason["code"]) == (State.FAILED, "exited")
+        assert (failed.state, why(failed)) == (State.FAILED, "exited")
         assert ("accelerator", 60.0) in sessions(aurora)
         with aurora.scope():
             event = Event.objects.get(workload=workload, code="workload.failing")
@@ -199,7 +199,7 @@ class TestDelete:
         wish(aurora, "alice", wishes.delete, workload, clock.now)
 
         row = settle(aurora, workload, machine, clock)
-        assert (row.state, row.reason["code"]) == (State.DELETING, "deleting_retrying")
+        assert (row.state, why(row)) == (State.DELETING, "deleting_retrying")
         assert held(aurora)["accelerators"] == 1
 
         machine.down = False
@@ -221,7 +221,7 @@ class TestDelete:
         wish(aurora, "alice", wishes.delete, workload, clock.now)
 
         row = settle(aurora, workload, machine, clock, seconds=600)
-        assert (row.state, row.reason["code"]) == (State.DELETING, "deleting_slowly")
+        assert (row.state, why(row)) == (State.DELETING, "deleting_slowly")
         assert (held(aurora)["accelerators"], used()["accelerators/H100"]) == (1, 1)
 
         machine.stays = False
