@@ -79,8 +79,8 @@ def _actor_of_token(claimed: Claimed, now: datetime) -> Actor:
         kind=ActorKind.USER,
         id=token.user_id,
         organization_id=token.organization_id,
-        label=token.user.email,
-        token_id=token.pk,
+        label=token.email,
+        token_id=token.token_id,
         scopes=frozenset(token.scopes) if token.scopes else None,
-        platform_role=token.user.platform_role,
+        platform_role=token.platform_role,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from uuid import UUID
 
 from django.db import connection
@@ -14,7 +15,7 @@ from tenants.credentials import hash_secret, is_well_formed
 from tenants.enums import Permission
 from tenants.models import AccessToken, Membership, Organization, Project, Quota, QuotaHold, User
 from tenants.permissions import holds, projects_filter
-from tenants.types import QuotaLine
+from tenants.types import Credential, QuotaLine
 
 
 def organization_of(actor: Actor) -> Organization:
@@ -136,6 +137,25 @@ def token_by_secret(secret: str) -> tuple[UUID, UUID] | None:
         cursor.execute("SELECT organization_id, token_id FROM steelyard_token_by_hash(%s)", [hash_secret(secret)])
         row = cursor.fetchone()
     return (row[0], row[1]) if row else None
+
+
+def credential_of(token_id: UUID, *, now: datetime) -> Credential | None:
+    """Whom a token of the scope's organisation stands for; None where it is revoked, expired or its owner inactive.
+
+    Asked by every request of the API, so in plain SQL: building the query costs more than answering it.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT t.id, t.organization_id, t.user_id, t.scopes, t.last_used_at, u.email, u.platform_role"
+            " FROM tenants_accesstoken t JOIN tenants_user u ON u.id = t.user_id"
+            " WHERE t.id = %s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > %s) AND u.is_active",
+            [token_id, now],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    token, organization_id, user_id, scopes, last_used_at, email, platform_role = row
+    return Credential(token, organization_id, user_id, tuple(scopes), last_used_at, email, platform_role)
 
 
 def quotas_visible_to(actor: Actor) -> QuerySet[Quota]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from core.types import ObjectRef, Reason
@@ -76,6 +77,19 @@ class Principal:
 
     user_id: UUID
     organization_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A token that may be used, and the person that it stands for. `scopes` empty: all that the person may."""
+
+    token_id: UUID
+    organization_id: UUID
+    user_id: UUID
+    scopes: tuple[str, ...]
+    last_used_at: datetime | None
+    email: str
+    platform_role: str
 
 
 def organization_ref(organization_id: UUID, slug: str = "") -> ObjectRef:

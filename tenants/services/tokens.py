@@ -14,6 +14,8 @@ from core.types import Actor
 from tenants.credentials import hash_secret, new_secret, shown_prefix
 from tenants.enums import Permission
 from tenants.models import AccessToken, Organization
+from tenants.selectors import credential_of
+from tenants.types import Credential
 
 LAST_USED_GRAIN = timedelta(minutes=1)
 
@@ -63,14 +65,14 @@ def revoke(*, actor: Actor, token_id: UUID, now: datetime) -> None:
     audit.record(actor, "token.revoked", token.ref, now=now)
 
 
-def living(*, token_id: UUID, now: datetime) -> AccessToken | None:
-    """The token, if it may still be used now; notes the use to the minute."""
-    token = AccessToken.objects.filter(pk=token_id, revoked_at=None).select_related("user").first()
-    if token is None or (token.expires_at is not None and token.expires_at <= now) or not token.user.is_active:
+def living(*, token_id: UUID, now: datetime) -> Credential | None:
+    """What the token stands for, if it may still be used now; notes the use to the minute."""
+    found = credential_of(token_id, now=now)
+    if found is None:
         return None
-    if token.last_used_at is None or now - token.last_used_at > LAST_USED_GRAIN:
-        AccessToken.objects.filter(pk=token.pk).update(last_used_at=now)
-    return token
+    if found.last_used_at is None or now - found.last_used_at > LAST_USED_GRAIN:
+        AccessToken.objects.filter(pk=token_id).update(last_used_at=now)
+    return found
 
 
 def generate_secret() -> str:
