@@ -57,7 +57,7 @@ VERDICT = {
     "reasons": [
         {
             "code": "over_quota",
-            "message": "2 H100 over the limit of vision: 8 used + 4 asked > 10.",
+            "message": "2 H100 GPUs over (8 used + 4 asked > 10).",
             "resource": "accelerators/H100",
             "asked": 4,
             "used": 8,
