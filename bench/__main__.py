@@ -1,0 +1,102 @@
+"""`make bench`: measure every row side by side and write docs/benchmarks.md.
+
+`python -m bench [name …]` runs the named ones alone (proxy, click, api_list, reconcile) and keeps the other rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "docs" / "benchmarks.json"
+REPORT = ROOT / "docs" / "benchmarks.md"
+BENCHES = ("proxy", "click", "api_list", "reconcile")
+LIMIT_SECONDS = 1200
+WORDS = {
+    "b1": (
+        "Click to usable notebook, cold: CPU of everything until /lab answers",
+        "bare JupyterLab process",
+        "≤ 1.2",
+        "–",
+    ),
+    "b3": ("Authenticated workspace proxy, CPU per request", "configurable-http-proxy 5", "≤ 1", "≤ 1/3"),
+    "e1": (
+        "API list of 50 workloads among 10,000, roles applied",
+        "`values()` + JSON on the same server",
+        "≤ 2",
+        "≤ 1",
+    ),
+    "e2": ("The same list, p50 with 500 → 500,000 workloads", "itself", "≤ 2", "≤ 1.2"),
+    "reconcile": ("Reconcile steps per second, one process, a driver that answers at once", "–", "–", "–"),
+}
+
+
+def main(names: list[str]) -> int:
+    known: dict[str, dict[str, object]] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    failed = []
+    for name in names or BENCHES:
+        rows = _run(name)
+        if rows is None:
+            failed.append(name)
+            continue
+        for row in rows:
+            known[str(row["row"])] = {**row, "measured_at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")}
+    RESULTS.write_text(json.dumps(known, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+    REPORT.write_text(_report(known))
+    print(f"Written: {REPORT.relative_to(ROOT)}")
+    if failed:
+        print(f"Not measured: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _run(name: str) -> list[dict[str, object]] | None:
+    print(f"== {name}", flush=True)
+    done = subprocess.run(
+        [sys.executable, "-m", f"bench.{name}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not lines:
+        print(done.stderr[-2000:], file=sys.stderr)
+        return None
+    for line in lines:
+        print(line, flush=True)
+    return [json.loads(line) for line in lines]
+
+
+def _report(known: dict[str, dict[str, object]]) -> str:
+    lines = [
+        "# Measurements",
+        "",
+        "Ratios, measured side by side in one run by `make bench`; medians of alternating bursts. Absolute times mean",
+        "little on a shared machine. The raw figures are in `benchmarks.json`.",
+        "",
+        f"Machine of the last run: {os.cpu_count()} cores, {platform.system()} {platform.machine()},"
+        f" Python {platform.python_version()}.",
+        "",
+        "| row | what | unit | ours | peer or floor | ratio | must | moonshot | measured |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, (what, peer, must, moonshot) in WORDS.items():
+        row = known.get(name)
+        if row is None:
+            continue
+        lines.append(
+            f"| {name} | {what} | {row.get('unit', '')} | {row.get('ours', '–')} | {row.get('peer', '–')} ({peer})"
+            f" | {row.get('ratio', '–')} | {must} | {moonshot} | {row['measured_at']} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

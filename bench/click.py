@@ -1,0 +1,201 @@
+"""Row b1: from the click to a usable notebook, cold, beside a bare JupyterLab process.
+
+The platform runs for real; a workspace is launched through the API, opened with a one-time code and asked for `/lab`
+through the proxy. What counts is CPU: of the whole platform (web, worker, beat, proxy, databases) while one waits, plus
+the workspace's own tree, against the tree of a bare JupyterLab until its `/lab` answers. Wall time is told too.
+`python -m bench.click [rounds]` prints one JSON row.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from urllib.parse import urlsplit
+
+import psutil
+
+from portal.up.ports import free_port
+
+ROOT = Path(__file__).resolve().parent.parent
+JUPYTER = ROOT / ".venv-workspace" / "bin" / "python"
+POLL_SECONDS = 0.25
+PATIENCE_SECONDS = 120
+
+
+def main(rounds: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="steelyard-bench-") as folder, platform(Path(folder)) as installation:
+        bare(Path(folder), 0), click(installation, 0)  # both once, so that files are in memory
+        pairs = [(click(installation, n), bare(Path(folder), n)) for n in range(1, rounds + 1)]
+    ours, peer = [one for one, _ in pairs], [other for _, other in pairs]
+    cpu, cpu_bare = median(c for c, _ in ours), median(c for c, _ in peer)
+    row = {
+        "row": "b1",
+        "unit": "CPU s",
+        "ours": round(cpu, 2),
+        "peer": round(cpu_bare, 2),
+        "ratio": round(cpu / cpu_bare, 3),
+        "wall_seconds": round(median(w for _, w in ours), 2),
+        "wall_seconds_peer": round(median(w for _, w in peer), 2),
+        "rounds": [[round(c, 2) for c, _ in ours], [round(c, 2) for c, _ in peer]],
+    }
+    print(json.dumps(row))
+
+
+@contextmanager
+def platform(folder: Path) -> Iterator[dict[str, object]]:
+    state = folder / "state"
+    variables = os.environ | {"STEELYARD_STATE": str(state), "STEELYARD_PORT": str(free_port())}
+    log = (folder / "up.log").open("w")
+    process = subprocess.Popen([sys.executable, "manage.py", "up"], cwd=ROOT, env=variables, stdout=log, stderr=log)
+    try:
+        _until(lambda: (state / "installation.json").exists() or process.poll() is not None)
+        yield json.loads((state / "installation.json").read_text())
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(PATIENCE_SECONDS)
+        log.close()
+
+
+def click(installation: dict[str, object], number: int) -> tuple[float, float]:
+    """CPU and wall seconds from the launch until `/lab` answers through the proxy."""
+    people: list[dict[str, str]] = installation["people"]  # type: ignore[assignment]
+    token = next(person["token"] for person in people if person["role"] == "developer")
+    pids: dict[str, int] = installation["pids"]  # type: ignore[assignment]
+    platform_tree = psutil.Process(pids["up"])
+    api = str(installation["api"])
+    wish = {
+        "project": "aurora/vision",
+        "kind": "workspace",
+        "name": f"bench-{number}",
+        "shape": "cpu-4",
+        "image": "jupyterlab-4",
+        "disk_gib": 1,
+    }
+    before, begun = _cpu(platform_tree), time.perf_counter()
+    workload = _ask(api + "/workloads", token, wish)
+    where = f"{api}/workloads/{workload['id']}"
+    _until(lambda: _ask(where, token)["state"] in ("running", "failed"))
+    cookie, host = _enter(str(_ask(where + "/open", token, {})["url"]))
+    _until(lambda: _lab(urlsplit(str(installation["proxy"])).port or 0, host, cookie))
+    wall = time.perf_counter() - begun
+    spent = _cpu(platform_tree) - before + sum(_cpu_alone(each) for each in _of_workload(str(workload["id"])))
+    _ask(where, token, method="DELETE")
+    _until(lambda: not _of_workload(str(workload["id"])))
+    return spent, wall
+
+
+def bare(folder: Path, number: int) -> tuple[float, float]:
+    """The same for JupyterLab alone, as a person would start it."""
+    home, path = folder / f"bare-{number}", folder / f"bare-{number}.sock"
+    home.mkdir()
+    begun = time.perf_counter()
+    process = psutil.Popen(
+        [
+            str(JUPYTER),
+            "-m",
+            "jupyterlab",
+            "--no-browser",
+            "--allow-root",
+            f"--ServerApp.sock={path}",
+            "--IdentityProvider.token=",
+            f"--ServerApp.root_dir={home}",
+        ],
+        env={"HOME": str(home), "PATH": os.environ["PATH"]},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        _until(lambda: _answers(path))
+        return _cpu(process), time.perf_counter() - begun
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _enter(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection("127.0.0.1", parts.port or 80, timeout=30)
+    connection.request("GET", f"{parts.path}?{parts.query}", headers={"Host": parts.netloc})
+    answer = connection.getresponse()
+    cookie = (answer.getheader("Set-Cookie") or "").split(";")[0]
+    if answer.status != 303 or not cookie:
+        raise RuntimeError(f"The workspace did not open: {answer.status}")
+    return cookie, parts.netloc
+
+
+def _lab(port: int, host: str, cookie: str) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", "/lab", headers={"Host": host, "Cookie": cookie})
+    return connection.getresponse().status == 200
+
+
+def _answers(path: Path) -> bool:
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(30)
+        client.connect(str(path))
+        client.sendall(b"GET /lab HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        return b" 200 " in client.recv(64)
+    return False
+
+
+def _ask(url: str, token: str, body: dict[str, object] | None = None, method: str | None = None) -> dict[str, object]:
+    request = urllib.request.Request(
+        url,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+        method=method or ("GET" if body is None else "POST"),
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        told: dict[str, object] = json.loads(answer.read() or b"{}")
+    return told
+
+
+def _cpu(root: psutil.Process) -> float:
+    total = 0.0
+    for each in (root, *root.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = each.cpu_times()
+            total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
+def _cpu_alone(process: psutil.Process) -> float:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        times = process.cpu_times()
+        return float(times.user + times.system + times.children_user + times.children_system)
+    return 0.0
+
+
+def _of_workload(workload_id: str) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("STEELYARD_WORKLOAD") == workload_id:
+                found.append(process)
+    return found
+
+
+def _until(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError("It did not come to pass in time.")
+        time.sleep(POLL_SECONDS)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
