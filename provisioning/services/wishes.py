@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from core.errors import FieldError, Invalid, NotFound, Refused, Stale
+from core.errors import FieldError, Forbidden, Invalid, NotFound, Refused, Stale
 from core.types import Actor, Reason
 from provisioning.durations import duration
 from provisioning.enums import DesiredState, State, VolumeState
@@ -20,6 +20,8 @@ from provisioning.selectors.launching import Chosen, judge
 from provisioning.selectors.workloads import workload_for
 from provisioning.services.transitions import locked, transition
 from provisioning.types import Move, WorkloadSpec
+from tenants.enums import Permission
+from tenants.permissions import holds
 from tenants.selectors import organization_of
 from tenants.types import Claim
 
@@ -113,6 +115,22 @@ def delete(*, actor: Actor, workload_id: UUID, now: datetime, version: int | Non
         keeps_reason=gone,
         desired=DesiredState.DELETED,
     )
+    return transition(workload, move, actor=actor, now=now)
+
+
+@transaction.atomic
+def force_delete(*, actor: Actor, workload_id: UUID, now: datetime, version: int | None = None) -> Workload:
+    """Give up on a cluster that does not answer: what may be left there is recorded as a leak, and ended when found.
+
+    For those who operate the project, and only once a delete is under way. Billing ends at the last certain sight.
+    """
+    workload = _for_act(actor, workload_id, version)
+    if not holds(actor, Permission.OPERATE_WORKLOAD, workload.project):
+        raise Forbidden(Permission.OPERATE_WORKLOAD, workload.ref, ask="an admin of the project")
+    if workload.state != S.DELETING:
+        raise WrongState(f"{workload.name} is {workload.state}: only a delete that hangs can be forced.")
+    reason = Reason(code="leak_recorded", message="Deleted by force. Its cluster did not confirm that nothing is left.")
+    move = Move(verb="workload.force_deleted", message=reason.message, to=(S.DELETED,), reason=reason)
     return transition(workload, move, actor=actor, now=now)
 
 

@@ -51,4 +51,4 @@ class Command(BaseCommand):
         ]
         if left:
             raise CommandError(f"Still ending: {', '.join(left)}")
-        self.stdout.write(f"Ended {len(ending)} workspaces.")
+        self.stdout.write(f"Ended {len(ending)} workspace{'' if len(ending) == 1 else 's'}.")
