@@ -15,11 +15,10 @@ from provisioning.drivers.base import Phase
 from provisioning.enums import State
 from provisioning.errors import NotAdmitted, WrongState
 from provisioning.models import Allocation, Cluster, Workload
-from provisioning.selectors.rows import forecast_of_row, workload_rows
 from provisioning.services import wishes
 from tenants.models import Quota, QuotaHold
 from tests import house
-from tests.provisioning.stage import NOON, fresh, launch, settle, turn, why, wish
+from tests.provisioning.stage import fresh, launch, settle, turn, why, wish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shop")]
 
@@ -125,17 +124,3 @@ class TestCases:
 
         assert (forced.state, why(forced)) == (State.DELETED, "leak_recorded")
         check_that_all_agree(aurora)
-
-
-class TestRows:
-    def test_cost_one_question_and_tell_when_it_stops(self, aurora, clock, machine, django_assert_num_queries):
-        for _ in range(3):
-            settle(aurora, launch(aurora, now=clock.now), machine, clock, seconds=2)
-
-        with aurora.scope(), django_assert_num_queries(2):
-            rows = list(workload_rows(aurora.actor("alice"))[:50])
-
-        assert [row["name"] for row in rows] == ["notebook-3", "notebook-2", "notebook"]
-        coming = forecast_of_row(rows[-1])
-        assert coming
-        assert coming.will_stop_at == NOON + timedelta(hours=1)
