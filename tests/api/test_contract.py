@@ -25,9 +25,10 @@ from schemathesis.specs.openapi.checks import (
 from core.api import limits
 from portal.wsgi import application
 from tests import house
+from tests.api.scenarios import running
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-EXAMPLES = 8
+EXAMPLES = 6
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -45,6 +46,7 @@ schema.config.generation.update(modes=[GenerationMode.POSITIVE, GenerationMode.N
 def owner(aurora, monkeypatch) -> Iterator[dict[str, str]]:
     """Django's test client holds on to the test's connection in this way, too."""
     monkeypatch.setattr(limits, "spend", lambda _who: None)
+    running(aurora)
     ends = (request_started, request_finished)
     for signal in ends:
         signal.disconnect(close_old_connections)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from tenants.models import AccessToken, Membership
 from tests import house
 from tests.api.ask import UNKNOWN, is_problem, send
 from tests.api.routes import ApiRoute, lists, with_objects
-from tests.api.scenarios import SCENARIOS, quota_of
+from tests.api.scenarios import SCENARIOS, quota_of, running
+from tests.provisioning import stage
 
 pytestmark = pytest.mark.django_db
 STRANGERS = ("boris", "charlie")
@@ -36,6 +38,9 @@ def ids_of(tenant) -> dict[str, object]:
 def test_a_strangers_object_does_not_exist(aurora, borealis, route: ApiRoute):
     house.token_for(aurora, "alice")
     ids = {**dict.fromkeys(route.parameters, UNKNOWN), **ids_of(aurora)}
+    if {"workload_id", "volume_id"} & set(route.parameters) and str(route) not in SCENARIOS:
+        workload = running(aurora)
+        ids |= {"workload_id": workload.pk, "volume_id": workload.volume_id}
     if str(route) in SCENARIOS:
         ids |= SCENARIOS[str(route)](aurora).ids
     example = route.contract.input.example if route.contract.input else None
@@ -50,8 +55,14 @@ def test_a_strangers_object_does_not_exist(aurora, borealis, route: ApiRoute):
 @pytest.mark.parametrize("route", lists(), ids=str)
 def test_a_list_holds_no_strangers_row(aurora, borealis, route: ApiRoute):
     house.token_for(aurora, "alice")
+    workload = running(aurora)
     with aurora.scope():
-        theirs = [*ids_of(aurora).values(), *Membership.objects.values_list("pk", flat=True)]
+        theirs = [
+            workload.pk,
+            workload.volume_id,
+            *ids_of(aurora).values(),
+            *Membership.objects.values_list("pk", flat=True),
+        ]
         theirs += [person.pk for person in aurora.people.values()]
 
     for person in STRANGERS:
@@ -67,6 +78,9 @@ def test_a_list_costs_the_same_queries_however_long(aurora, route: ApiRoute):
     client = house.api_for(aurora, "olivia")
     for _ in range(3):
         house.token_for(aurora, "olivia")
+    running(aurora)
+    for _ in range(3):
+        stage.launch(aurora, shape="cpu-4", now=timezone.now())
     client.get(route.address())
 
     costs = []
