@@ -124,6 +124,7 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_ADAPTER = "portal.accounts.InvitedOnlyAdapter"
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
 USERSESSIONS_TRACK_ACTIVITY = True
+USERSESSIONS_ADAPTER = "portal.accounts.AuditedSessionsAdapter"
 SESSION_COOKIE_AGE = int(timedelta(days=14).total_seconds())
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

@@ -17,6 +17,7 @@ from core.refusals import Refusal, noted
 from core.routes import Route, declared
 from core.types import ANONYMOUS, Actor, ObjectRef, Reason
 from portal.identity import Claimed, actor_of, claim
+from portal.middleware import door
 from portal.web.problems import page_of_error
 
 log = structlog.get_logger(__name__)
@@ -31,9 +32,18 @@ class ScopeMiddleware:
         route = _route_of(request)
         request.actor = ANONYMOUS  # type: ignore[attr-defined]
         with acts.begin(_source_of(request)):
-            response = self._respond(request, route)
+            try:
+                response = self._respond(request, route)
+            except Exception:  # the commit itself failed: a constraint or a guard that looks at its end
+                self._chain_refusal(request, route, HttpResponse(status=500))
+                raise
             self._chain_refusal(request, route, response)
         return response
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., object], _args: object, _words: object
+    ) -> HttpResponse | None:
+        return door.refusal(request, view)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         return page_of_error(request, error)
