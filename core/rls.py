@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.conf import settings
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
@@ -67,6 +68,7 @@ class TenancyGround(DatabaseOperation):
             f"GRANT EXECUTE ON FUNCTION steelyard_organization(), steelyard_user() TO {ROLES}",
             _AUDIT_GUARD,
             _ONCE_GUARD,
+            _PLATFORM_COLUMNS,
         ]
 
     def describe(self) -> str:
@@ -113,6 +115,7 @@ class TenantTable(DatabaseOperation):
         if self.key != "id":
             statements.append(f'ALTER TABLE "{table}" ADD CONSTRAINT "{table}_tenant" UNIQUE (organization_id, id)')
         statements += [_composite(table, field) for field in _tenant_keys(model)]
+        statements += [_own_organization(table, field) for field in _organization_keys(model)]
         if self.insert_only:
             statements.append(f'REVOKE UPDATE, DELETE, TRUNCATE ON "{table}" FROM {ROLES}')
         if self.audited is not None:
@@ -124,6 +127,53 @@ class TenantTable(DatabaseOperation):
         return [f'DROP POLICY IF EXISTS {policy} ON "{table}"' for policy in ("tenant", "platform", "visible")] + [
             f'ALTER TABLE "{table}" DISABLE ROW LEVEL SECURITY'
         ]
+
+
+class GlobalTable(DatabaseOperation):
+    """A table of the platform's: organisations read it. `updates` names the columns that their work also changes."""
+
+    def __init__(self, model: str, *, updates: Sequence[str] = ()) -> None:
+        self.model = model
+        self.updates = updates
+
+    def describe(self) -> str:
+        return f"Let organisations read {self.model}"
+
+    def forwards(self, app_label: str, state: ProjectState) -> list[str]:
+        table = state.apps.get_model(app_label, self.model)._meta.db_table
+        statements = [f'REVOKE INSERT, UPDATE, DELETE ON "{table}" FROM {APP_ROLE}']
+        if self.updates:
+            columns = ", ".join(f'"{column}"' for column in self.updates)
+            statements.append(f'GRANT UPDATE ({columns}) ON "{table}" TO {APP_ROLE}')
+        return statements
+
+    def backwards(self, app_label: str, state: ProjectState) -> list[str]:
+        table = state.apps.get_model(app_label, self.model)._meta.db_table
+        return [f'GRANT INSERT, UPDATE, DELETE ON "{table}" TO {APP_ROLE}']
+
+
+class PlatformColumns(DatabaseOperation):
+    """Columns of a table that organisations write otherwise, which the platform's role alone may set."""
+
+    def __init__(self, model: str, *, columns: Sequence[str]) -> None:
+        self.model = model
+        self.columns = columns
+
+    def describe(self) -> str:
+        return f"Let the platform alone set {', '.join(self.columns)} of {self.model}"
+
+    def forwards(self, app_label: str, state: ProjectState) -> list[str]:
+        model = state.apps.get_model(app_label, self.model)
+        table = model._meta.db_table
+        words = ", ".join(f"'{column}'" for column in self.columns)
+        return [
+            f'CREATE TRIGGER platform_columns BEFORE INSERT OR UPDATE ON "{table}" FOR EACH ROW'
+            f" WHEN (current_user = '{APP_ROLE}') EXECUTE FUNCTION steelyard_platform_columns({words})"
+        ]
+
+    def backwards(self, app_label: str, state: ProjectState) -> list[str]:
+        table = state.apps.get_model(app_label, self.model)._meta.db_table
+        return [f'DROP TRIGGER platform_columns ON "{table}"']
 
 
 class DefinerFunction(DatabaseOperation):
@@ -198,6 +248,24 @@ def _tenant_keys(model: type[Model]) -> list[ForeignKey[Model, Model]]:
     ]
 
 
+def _organization_keys(model: type[Model]) -> list[ForeignKey[Model, Model]]:
+    """Foreign keys to an organisation besides the row's own: they lead to the same one."""
+    return [
+        field
+        for field in model._meta.local_fields
+        if isinstance(field, ForeignKey)
+        and field.name != "organization"
+        and field.related_model._meta.label == settings.STEELYARD_TENANT_MODEL
+    ]
+
+
+def _own_organization(table: str, field: ForeignKey[Model, Model]) -> str:
+    return (
+        f'ALTER TABLE "{table}" ADD CONSTRAINT "{table}_{field.column}_tenant"'
+        f' CHECK ("{field.column}" = organization_id)'
+    )
+
+
 def _composite(table: str, field: ForeignKey[Model, Model]) -> str:
     target = field.related_model._meta.db_table
     return (
@@ -253,6 +321,25 @@ BEGIN
   IF old_row IS DISTINCT FROM new_row THEN
     RAISE EXCEPTION 'Rows of % do not change.', TG_TABLE_NAME USING ERRCODE = 'SY002';
   END IF;
+  RETURN NEW;
+END $$
+"""
+
+_PLATFORM_COLUMNS = """
+CREATE OR REPLACE FUNCTION steelyard_platform_columns() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  old_row jsonb := CASE WHEN TG_OP = 'UPDATE' THEN to_jsonb(OLD) ELSE '{}'::jsonb END;
+  new_row jsonb := to_jsonb(NEW);
+  name text;
+BEGIN
+  FOREACH name IN ARRAY TG_ARGV LOOP
+    IF COALESCE(old_row ->> name, '') IN ('', 'false') AND COALESCE(new_row ->> name, '') IN ('', 'false') THEN
+      CONTINUE;
+    END IF;
+    IF old_row -> name IS DISTINCT FROM new_row -> name THEN
+      RAISE EXCEPTION 'Only the platform sets % of %.', name, TG_TABLE_NAME USING ERRCODE = 'SY003';
+    END IF;
+  END LOOP;
   RETURN NEW;
 END $$
 """

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from core.rls import DefinerFunction, TenantTable
+from core.rls import DefinerFunction, GlobalTable, TenantTable
 
 DUE = """
 SELECT w.organization_id, w.id FROM provisioning_workload w
@@ -35,6 +35,11 @@ class Migration(migrations.Migration):
         TenantTable("ActivitySample"),
         TenantTable("EntryCode"),
         TenantTable("WorkspaceEntry"),
+        GlobalTable("Region"),
+        GlobalTable("AcceleratorType"),
+        GlobalTable("Shape"),
+        GlobalTable("Image"),
+        GlobalTable("Cluster", updates=["used"]),
         DefinerFunction(
             "steelyard_due_workloads",
             arguments="moment timestamptz, most integer",

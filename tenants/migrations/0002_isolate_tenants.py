@@ -1,10 +1,27 @@
 from django.db import migrations
 
-from core.rls import DefinerFunction, TenantTable
+from core.rls import DefinerFunction, PlatformColumns, TenantTable
+
+MACHINERY = (
+    "django_migrations",
+    "django_content_type",
+    "auth_permission",
+    "auth_group",
+    "auth_group_permissions",
+    "guardian_groupobjectpermission",
+    "guardian_userobjectpermission",
+    "tenants_user_groups",
+    "tenants_user_user_permissions",
+)
+"""What migrations alone write."""
 
 
 class Migration(migrations.Migration):
-    dependencies = [("tenants", "0001_initial"), ("core", "0002_isolate_tenants")]
+    dependencies = [
+        ("tenants", "0001_initial"),
+        ("core", "0002_isolate_tenants"),
+        ("guardian", "0003_remove_groupobjectpermission_guardian_gr_content_ae6aec_idx_and_more"),
+    ]
 
     operations = [
         DefinerFunction(
@@ -35,4 +52,9 @@ class Migration(migrations.Migration):
         TenantTable("AccessToken", audited=["revoked_at", "scopes", "name"]),
         TenantTable("Quota", audited=["limit"]),
         TenantTable("QuotaHold"),
+        PlatformColumns("User", columns=["platform_role", "is_superuser"]),
+        migrations.RunSQL(
+            f"REVOKE INSERT, UPDATE, DELETE ON {', '.join(MACHINERY)} FROM steelyard_app, steelyard_platform",
+            migrations.RunSQL.noop,
+        ),
     ]
