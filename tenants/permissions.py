@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Q
 
+from core import scope
 from core.errors import Forbidden, NotFound
 from core.types import Actor
 from tenants.enums import Permission
@@ -86,7 +88,25 @@ def projects_filter(actor: Actor, permission: Permission, *, prefix: str = "") -
         return Q()
     if actor.id is None or (actor.scopes is not None and permission.value not in actor.scopes):
         return Q(pk__in=[])
-    if OrganizationGrant.objects.filter(user_id=actor.id, permission__codename=permission.value).exists():
-        return Q()
-    granted = ProjectGrant.objects.filter(user_id=actor.id, permission__codename=permission.value)
-    return Q(**{f"{column}__in": granted.values("content_object_id")})
+    places = _places_with(actor.id, permission)
+    return Q() if None in places else Q(**{f"{column}__in": places})
+
+
+def _places_with(user_id: UUID, permission: Permission) -> list[UUID | None]:
+    """The projects where a person holds the permission; None stands for the whole organisation.
+
+    Every list asks this, so it is one plain query; and PostgreSQL plans a list by known ids better than by a subquery.
+    """
+    scope.require()
+    with connection.cursor() as cursor:
+        cursor.execute(_PLACES, [user_id, permission.value, user_id, permission.value])
+        return [row[0] for row in cursor.fetchall()]
+
+
+_PLACES = """
+    SELECT NULL::uuid FROM tenants_organizationgrant g JOIN auth_permission p ON p.id = g.permission_id
+    WHERE g.user_id = %s AND p.codename = %s
+    UNION ALL
+    SELECT g.content_object_id FROM tenants_projectgrant g JOIN auth_permission p ON p.id = g.permission_id
+    WHERE g.user_id = %s AND p.codename = %s
+"""
