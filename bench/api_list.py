@@ -12,9 +12,11 @@ import argparse
 import importlib
 import io
 import json
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from statistics import median
 
 from bench.scratch import scratch
@@ -29,18 +31,24 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--requests", type=int, default=60)
     parser.add_argument("--most", type=int, default=500_000)
+    parser.add_argument("--house", type=int, help="be the server of one house of this many workloads (for e2)")
     options = parser.parse_args(arguments)
+    if options.house:
+        _answer_bursts(options.house)
+        return
     with scratch():
-        ask = _server()
-        scene = importlib.import_module("bench.api_scene")
-        _, tokens = scene.people()
-        scene.grow(1, FEW)
-        few = _latencies(ask, tokens, options.requests * 2)
-        scene.grow(FEW + 1, MANY)
+        ask, tokens = _house(MANY)
         print(json.dumps(_against_the_floor(ask, tokens, options.rounds, options.requests)), flush=True)
-        scene.grow(MANY + 1, options.most)
-        most = _latencies(ask, tokens, options.requests * 2)
-        print(json.dumps(_as_it_grows(few, most, options.most)), flush=True)
+    print(json.dumps(_as_it_grows(options.most, options.rounds, options.requests)), flush=True)
+
+
+def _house(workloads: int) -> tuple[Ask, dict[str, str]]:
+    """The server over a scratch database with that many workloads, and the tokens of its people."""
+    ask = _server()
+    scene = importlib.import_module("bench.api_scene")
+    _, tokens = scene.people()
+    scene.grow(1, workloads)
+    return ask, tokens
 
 
 def _against_the_floor(ask: Ask, tokens: Mapping[str, str], rounds: int, requests: int) -> dict[str, object]:
@@ -69,16 +77,54 @@ def _against_the_floor(ask: Ask, tokens: Mapping[str, str], rounds: int, request
     }
 
 
-def _as_it_grows(few: Mapping[str, float], most: Mapping[str, float], count: int) -> dict[str, object]:
+def _as_it_grows(most: int, rounds: int, requests: int) -> dict[str, object]:
+    """Two houses, each with a database of its own, are asked in turns."""
+    with _another_house(FEW) as few, _another_house(most) as many:
+        bursts = [(_burst(few, requests), _burst(many, requests)) for _ in range(rounds + 1)][1:]
+    small, large = ({name: [pair[side][name] for pair in bursts] for name in bursts[0][0]} for side in (0, 1))
+    p50 = {name: (round(median(small[name]), 3), round(median(large[name]), 3)) for name in small}
     return {
         "row": "e2",
         "unit": "ms, p50",
-        "peer": few["alice"],
-        "ours": most["alice"],
-        "ratio": round(most["alice"] / few["alice"], 2),
-        "owner": [few["olivia"], most["olivia"]],
-        "workloads": [FEW, count],
+        "peer": p50["alice"][0],
+        "ours": p50["alice"][1],
+        "ratio": round(p50["alice"][1] / p50["alice"][0], 2),
+        "owner": p50["olivia"],
+        "workloads": [FEW, most],
+        "rounds": {"few": small, "many": large},
     }
+
+
+@contextmanager
+def _another_house(workloads: int) -> Iterator[subprocess.Popen[str]]:
+    """A process that serves bursts; it ends when its input does."""
+    command = [sys.executable, "-m", "bench.api_list", "--house", str(workloads)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        _told(process)
+        yield process
+        process.stdin.close()
+
+
+def _burst(house: subprocess.Popen[str], requests: int) -> dict[str, float]:
+    assert house.stdin is not None
+    house.stdin.write(f"{requests}\n")
+    house.stdin.flush()
+    return _told(house)
+
+
+def _told(house: subprocess.Popen[str]) -> dict[str, float]:
+    assert house.stdout is not None
+    found: dict[str, float] = json.loads(house.stdout.readline())
+    return found
+
+
+def _answer_bursts(workloads: int) -> None:
+    with scratch():
+        ask, tokens = _house(workloads)
+        print("{}", flush=True)
+        for line in sys.stdin:
+            print(json.dumps(_latencies(ask, tokens, int(line))), flush=True)
 
 
 def _latencies(ask: Ask, tokens: Mapping[str, str], requests: int) -> dict[str, float]:

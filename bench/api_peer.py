@@ -6,6 +6,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, JsonResponse
 from django.urls import path
 
+from core.routes import ANONYMOUS, route
 from portal.urls import urlpatterns as ours
 from provisioning.api.outputs import ROW_COLUMNS
 from provisioning.models import Workload
@@ -13,7 +14,8 @@ from provisioning.models import Workload
 PEER = "/bench/values"
 
 
-def values(request: HttpRequest) -> JsonResponse:
+@route(permission=ANONYMOUS, verb="bench.listed", scoped=False)
+def values(_request: HttpRequest) -> JsonResponse:
     rows = QuerySet(Workload).order_by("-id").values(*ROW_COLUMNS)[:50]
     return JsonResponse({"results": list(rows)})
 

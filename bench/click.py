@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -31,7 +31,8 @@ from portal.up.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 JUPYTER = ROOT / ".venv-workspace" / "bin" / "python"
-POLL_SECONDS = 0.25
+POLL_SECONDS = 1.0
+"""A page asks every two seconds; here it is every second."""
 PATIENCE_SECONDS = 120
 
 
@@ -84,14 +85,15 @@ def click(installation: dict[str, object], number: int) -> tuple[float, float]:
         "image": "jupyterlab-4",
         "disk_gib": 1,
     }
-    before, begun = _cpu(platform_tree), time.perf_counter()
+    before, begun = _platform_cpu(platform_tree), time.perf_counter()
     workload = _ask(api + "/workloads", token, wish)
     where = f"{api}/workloads/{workload['id']}"
     _until(lambda: _ask(where, token)["state"] in ("running", "failed"))
     cookie, host = _enter(str(_ask(where + "/open", token, {})["url"]))
     _until(lambda: _lab(urlsplit(str(installation["proxy"])).port or 0, host, cookie))
     wall = time.perf_counter() - begun
-    spent = _cpu(platform_tree) - before + sum(_cpu_alone(each) for each in _of_workload(str(workload["id"])))
+    own = _of_workload(str(workload["id"]))
+    spent = _platform_cpu(platform_tree, without={each.pid for each in own}) - before + sum(map(_cpu_of, own))
     _ask(where, token, method="DELETE")
     _until(lambda: not _of_workload(str(workload["id"])))
     return spent, wall
@@ -120,7 +122,7 @@ def bare(folder: Path, number: int) -> tuple[float, float]:
     )
     try:
         _until(lambda: _answers(path))
-        return _cpu(process), time.perf_counter() - begun
+        return _cpu_of(process) + sum(map(_cpu_of, process.children(recursive=True))), time.perf_counter() - begun
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -164,16 +166,19 @@ def _ask(url: str, token: str, body: dict[str, object] | None = None, method: st
     return told
 
 
-def _cpu(root: psutil.Process) -> float:
-    total = 0.0
-    for each in (root, *root.children(recursive=True)):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            times = each.cpu_times()
-            total += times.user + times.system + times.children_user + times.children_system
-    return total
+def _platform_cpu(up: psutil.Process, without: Collection[int] = ()) -> float:
+    """Everything that `make up` started, but for workspaces: they are its descendants too, and it reaps them."""
+    others = [each for each in up.children(recursive=True) if each.pid not in without]
+    return _own(up) + sum(map(_cpu_of, others))
 
 
-def _cpu_alone(process: psutil.Process) -> float:
+def _own(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _cpu_of(process: psutil.Process) -> float:
+    """A process and what it has reaped."""
     with contextlib.suppress(psutil.NoSuchProcess):
         times = process.cpu_times()
         return float(times.user + times.system + times.children_user + times.children_system)
