@@ -54,6 +54,7 @@ def main(root: Path = ROOT) -> int:
 
 
 def _run(state: State, *, root: Path, port: int) -> None:
+    state.refuse_unfinished()
     remove_installation(state)
     ended = end_leftovers(
         installation_id=state.secrets().installation_id, records=state.records, server_folders=server_folders(state)

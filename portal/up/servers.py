@@ -39,6 +39,10 @@ class Given:
 
         return Given(value("DATABASE_URL"), value("DATABASE_OWNER_URL"), value("REDIS_URL"))
 
+    @property
+    def owner_url(self) -> str | None:
+        return self.database_owner_url or self.database_url
+
 
 @dataclass(frozen=True, slots=True)
 class DatabaseAddresses:
@@ -62,18 +66,20 @@ def start_database(
     say: Callable[[str], None],
 ) -> DatabaseAddresses:
     """A database with roles, grants and extensions."""
-    tools = None
-    owner_url = given.database_owner_url or given.database_url
-    if owner_url is None:
-        server = _own_postgres(state, secrets, account)
-        server.initialise()
-        child = supervisor.start(_spec("postgres", server, account, signal.SIGINT))
-        _until_ready("PostgreSQL", server, child, supervisor)
-        owner_url, tools = server.owner_url, server.binaries.bin_dir
-        say(f"PostgreSQL {server.binaries.version} listens on port {server.port}")
-    password = _given_app_password(given) or secrets.app_password
-    roles.prepare(owner_url, password)
-    return DatabaseAddresses(owner_url=owner_url, app_url=roles.app_url(owner_url, password), tools=tools)
+    if given.owner_url is not None:
+        return prepare_given(given, secrets)
+    server = _own_postgres(state, secrets, account)
+    server.initialise()
+    child = supervisor.start(_spec("postgres", server, account, signal.SIGINT))
+    _until_ready("PostgreSQL", server, child, supervisor)
+    say(f"PostgreSQL {server.binaries.version} listens on port {server.port}")
+    return _prepared(server.owner_url, secrets.app_password, tools=server.binaries.bin_dir)
+
+
+def prepare_given(given: Given, secrets: Secrets) -> DatabaseAddresses:
+    """A server of somebody else's, whose address was given."""
+    assert given.owner_url is not None
+    return _prepared(given.owner_url, _given_app_password(given) or secrets.app_password, tools=None)
 
 
 def start_broker(
@@ -100,6 +106,11 @@ def start_broker(
     _until_ready("Valkey", server, child, supervisor)
     say(f"Valkey listens on port {server.port}")
     return server.url
+
+
+def _prepared(owner_url: str, password: str, *, tools: Path | None) -> DatabaseAddresses:
+    roles.prepare(owner_url, password)
+    return DatabaseAddresses(owner_url=owner_url, app_url=roles.app_url(owner_url, password), tools=tools)
 
 
 def _given_app_password(given: Given) -> str | None:

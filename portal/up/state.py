@@ -28,6 +28,7 @@ PRIVATE = 0o700
 _PRIVATE_FOLDERS = ("logs", "processes", "beat", "backups")
 _PASSABLE_FOLDERS = ("workspaces", "programs")
 _NEEDED_MIB = 256
+UNFINISHED_RESTORE = "restore.unfinished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +93,18 @@ class State:
         kept: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
         known = {field.name for field in fields(Secrets)}
         values = asdict(Secrets.generate()) | {name: value for name, value in kept.items() if name in known}
+        found = Secrets(**values)
         if set(kept) < known:
-            write_private(path, json.dumps(values, indent=2))
-        return Secrets(**values)
+            self.keep_secrets(found)
+        return found
+
+    def keep_secrets(self, secrets: Secrets) -> None:
+        write_private(self.home / "secrets.json", json.dumps(asdict(secrets), indent=2))
+
+    def refuse_unfinished(self) -> None:
+        """A restore that was killed leaves part of an installation, which must not be taken for one."""
+        if (self.home / UNFINISHED_RESTORE).exists():
+            raise CannotStart(f"A restore into {self.shown} was interrupted: remove that folder and restore again.")
 
     @contextmanager
     def locked(self) -> Iterator[None]:

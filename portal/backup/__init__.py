@@ -1,0 +1,1 @@
+"""`manage.py backup` and `restore`: database, files and keys of one installation in one archive."""
