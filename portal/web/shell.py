@@ -10,6 +10,7 @@ from django.urls import reverse
 from core import scope
 from core.types import ANONYMOUS, Actor
 from portal.identity import SESSION_PROJECT
+from provisioning.services.caveats import caveats
 from tenants.enums import Permission
 from tenants.permissions import permissions_on
 from tenants.selectors import organization_of, organizations_of_user, projects_with
@@ -78,6 +79,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
             project=next((place for place in projects if place.slug == chosen), projects[0] if projects else None),
             projects=projects,
             navigation=_navigation(request.path, permissions_on(actor, organization), bool(projects)),
+            notice=" ".join(caveats()),
         )
     }
 

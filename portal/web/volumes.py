@@ -15,8 +15,8 @@ from core.routes import route
 from core.types import Actor
 from portal.web.numbers import rate
 from portal.web.workloads.words import state_words
-from provisioning.durations import duration
 from provisioning.selectors.catalogue import prices_for
+from provisioning.selectors.spans import volume_kept
 from provisioning.selectors.workloads import kept_volumes, living_workloads_visible_to
 from tenants.enums import Permission
 from tenants.selectors import organization_of, projects_with
@@ -59,7 +59,7 @@ def volume_list(request: HttpRequest) -> HttpResponse:
             }
             for volume in kept_volumes(actor, now)
         ],
-        "kept_days": duration("VOLUME_KEPT").days,
+        "kept_days": volume_kept().days,
         "launch_url": reverse("launch"),
     }
     return render(request, "portal/volumes/list.html", context)

@@ -28,10 +28,10 @@ from portal.web.workloads.words import (
     state_words,
     verdict_words,
 )
-from provisioning.durations import duration
 from provisioning.enums import State
 from provisioning.permissions import may_act, may_enter
 from provisioning.selectors.catalogue import prices_for
+from provisioning.selectors.spans import extension, volume_kept, warning
 from provisioning.selectors.workloads import latest_activity, stop_forecast, timeline, workload_for
 from tenants.enums import Permission
 from tenants.selectors import people_by_id
@@ -57,7 +57,7 @@ def workload_detail(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         **_stops(workload),
         **_activity(workload),
         "disk": f"{workload.volume.size_gib} GiB",
-        "kept_days": duration("VOLUME_KEPT").days,
+        "kept_days": volume_kept().days,
         "rate_stopped": _rates(workload)[1],
     }
     return render(request, "portal/workloads/detail.html", context)
@@ -229,8 +229,8 @@ def _stops(workload: Workload) -> dict[str, object]:
             "rule": f"Stops {rule_words(found.rule)}." if found.rule else "No rule applies.",
             "sign": source_words(found.source),
             "sign_at": found.last_activity_at,
-            "soon": at is not None and at - now <= duration("WARN_BEFORE_STOP"),
-            "keep_until": now + duration("EXTEND_BY"),
+            "soon": at is not None and at - now <= warning(),
+            "keep_until": now + extension(),
         }
     }
 
