@@ -19,6 +19,7 @@ fmt: install-test
 
 install:
 	@sh scripts/bootstrap .venv run && sh scripts/bootstrap .venv-workspace workspace
+	@mkdir -p .venv-workspace/etc/jupyter && cp -R requirements/jupyter/. .venv-workspace/etc/jupyter
 
 install-test: install
 	@sh scripts/bootstrap .venv test

@@ -188,3 +188,10 @@ class FindsStrays(Protocol):
     def strays(self, known: Collection[UUID]) -> tuple[Stray, ...]: ...
 
     def end_stray(self, stray: Stray) -> Observation: ...
+
+
+@runtime_checkable
+class StatesCaveats(Protocol):
+    def caveats(self) -> tuple[str, ...]:
+        """What this driver does not keep apart or does not limit, as sentences for people. Touches no workload."""
+        ...

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, Playwright
 
 from tests.look.showroom import ROOT
 
+CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 
@@ -44,7 +45,7 @@ def showroom() -> Iterator[str]:
 
 @contextmanager
 def chromium(playwright: Playwright) -> Iterator[Browser]:
-    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
     try:
         yield browser
     finally:

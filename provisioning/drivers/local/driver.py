@@ -53,7 +53,7 @@ DAY_US = 24 * 3600 * 1_000_000
 
 
 class LocalDriver:
-    """Offers WorkloadDriver, ReportsActivity, KeepsVolumes and FindsStrays."""
+    """Offers WorkloadDriver, ReportsActivity, KeepsVolumes, FindsStrays and StatesCaveats."""
 
     def __init__(self, config: LocalConfig) -> None:
         self.config = config
@@ -63,6 +63,10 @@ class LocalDriver:
 
     def limits(self) -> LimitsReport:
         return isolation.limits_of_machine()
+
+    def caveats(self) -> tuple[str, ...]:
+        apart = self.isolation()
+        return (*(() if apart.isolated else (apart.sentence,)), self.limits().sentence)
 
     def observe(self, spec: WorkspaceSpec) -> Observation:
         return self._observed(spec.workload_id, self._settled(spec.workload_id))

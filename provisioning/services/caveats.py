@@ -1,0 +1,32 @@
+"""What people must know of where their work runs: what is simulated, not kept apart or not limited."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from django.core.exceptions import ImproperlyConfigured
+
+from provisioning.drivers.base import StatesCaveats
+from provisioning.drivers.registry import driver_named
+from provisioning.selectors.catalogue import clusters
+
+SIMULATED = "Accelerators of this cluster are simulated: they are counted and billed, the work runs on the CPU."
+
+
+def caveats() -> tuple[str, ...]:
+    """Sentences for the strip on every page, the gravest first; none where the platform keeps all it shows."""
+    places = clusters()
+    found = [sentence for driver in sorted({place.driver for place in places}) for sentence in _of_driver(driver)]
+    if any(place.simulated_accelerators for place in places):
+        found.append(SIMULATED)
+    return tuple(found)
+
+
+@cache
+def _of_driver(name: str) -> tuple[str, ...]:
+    """Asked once per process: a machine does not change its mind."""
+    try:
+        driver = driver_named(name)
+    except ImproperlyConfigured as error:
+        return (str(error),)
+    return driver.caveats() if isinstance(driver, StatesCaveats) else ()
