@@ -20,13 +20,14 @@ _VIEW = {Organization: Permission.VIEW_ORGANIZATION, Project: Permission.VIEW_PR
 def authorize(actor: Actor, permission: Permission, target: Organization | Project) -> None:
     """Raise unless the actor holds the permission on the target or above it.
 
-    NotFound for a stranger to the object, Forbidden (naming the permission) for one who may see it.
+    NotFound for a stranger to the object, Forbidden (naming the permission) for one who may see it. Everybody knows
+    of the organisation in which they act.
     """
     held = permissions_on(actor, target)
     if permission in held:
         return
-    view = _VIEW[type(target)]
-    if view not in held:
+    at_home = isinstance(target, Organization) and target.pk == actor.organization_id
+    if _VIEW[type(target)] not in held and not at_home:
         raise NotFound(target.ref.kind, target.pk)
     raise Forbidden(permission, target.ref)
 
