@@ -16,7 +16,7 @@ from provisioning.api.inputs import DryRunFilters, Launch, LaunchInput, RenameIn
 from provisioning.api.showing import address_of, shown
 from provisioning.models import Workload as WorkloadRow
 from provisioning.selectors.launching import preview
-from provisioning.selectors.listing import name_conflict, workloads_matching
+from provisioning.selectors.listing import clashes, workloads_matching
 from provisioning.selectors.workloads import workload_for
 from provisioning.services import launching, wishes
 from tenants.enums import Permission
@@ -73,8 +73,7 @@ class Workloads(Answering):
     def _would(self, wish: Launch) -> HttpResponse:
         project = project_for(self.actor, wish.project)
         found = preview(self.actor, project, wish.spec, self.moment)
-        taken = name_conflict(project, wish.name)
-        more = [taken] if taken else []
+        more = clashes(project, wish.spec, self.moment)
         return self.answer(outputs.verdict(found, more=more, currency=project.organization.currency), kept=False)
 
 

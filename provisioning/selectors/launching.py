@@ -75,7 +75,7 @@ def chosen(actor: Actor, project: Project, spec: WorkloadSpec, now: datetime) ->
     errors = list(_nonsense(spec))
     shape = Shape.objects.filter(slug=spec.shape).select_related("region", "accelerator").first()
     image = Image.objects.filter(slug=spec.image).first()
-    volume = _kept_volume(project, spec)
+    volume = _kept_volume(actor, project, spec)
     if shape is None:
         errors.append(FieldError("shape", "unknown", f"There is no shape {spec.shape!r}."))
     if image is None:
@@ -171,10 +171,11 @@ def _nonsense(spec: WorkloadSpec) -> Iterator[FieldError]:
             )
 
 
-def _kept_volume(project: Project, spec: WorkloadSpec) -> Volume | None:
+def _kept_volume(actor: Actor, project: Project, spec: WorkloadSpec) -> Volume | None:
+    """A disk holds a person's files: its owner alone brings it back."""
     if spec.volume_id is None:
         return None
-    return Volume.objects.filter(pk=spec.volume_id, project=project).first()
+    return Volume.objects.filter(pk=spec.volume_id, project=project, owner_id=actor.person_id).first()
 
 
 def _hourly(prices: Prices, *parts: Fraction | None) -> Hourly | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -10,9 +11,11 @@ from django.db.models import QuerySet
 
 from core.errors import NotFound
 from core.types import Actor, Reason
-from provisioning.enums import State
+from provisioning.enums import State, VolumeState
+from provisioning.errors import NameTaken, VolumeUnavailable
 from provisioning.models import Condition, Event, Volume, Workload
 from provisioning.selectors.workloads import living_workloads_visible_to, volumes_visible_to, workloads_visible_to
+from provisioning.types import WorkloadSpec
 from tenants.selectors import project_for
 
 if TYPE_CHECKING:
@@ -80,9 +83,19 @@ def conditions_of(workload: Workload) -> list[Condition]:
     return list(Condition.objects.filter(workload=workload).order_by("type"))
 
 
-def name_conflict(project: Project, name: str) -> Reason | None:
-    """Why a launch under this name would fail; None where the name is free."""
-    if not name or not Workload.objects.filter(project=project, name=name).exclude(state=State.DELETED).exists():
-        return None
-    message = f"There is a workload called {name} in this project. Choose another name."
-    return Reason(code="name_taken", message=message)
+def clashes(project: Project, spec: WorkloadSpec, now: datetime) -> list[Reason]:
+    """What a launch would stumble over beside admission: a taken name, a disk that is not to be had."""
+    found = []
+    same = Workload.objects.filter(project=project, name=spec.name).exclude(state=State.DELETED)
+    if spec.name and same.exists():
+        message = f"There is a workload called {spec.name} in this project. Choose another name."
+        found.append(Reason(code=NameTaken.code, message=message))
+    volume = Volume.objects.filter(pk=spec.volume_id).first() if spec.volume_id else None
+    if volume is not None and not _can_come_back(volume, now):
+        message = f"The disk {volume.name} is in use, or it is gone for good."
+        found.append(Reason(code=VolumeUnavailable.code, message=message))
+    return found
+
+
+def _can_come_back(volume: Volume, now: datetime) -> bool:
+    return volume.state == VolumeState.KEPT and volume.purge_after is not None and volume.purge_after > now

@@ -54,8 +54,9 @@ def volumes_visible_to(actor: Actor) -> QuerySet[Volume]:
 
 
 def kept_volumes(actor: Actor, now: datetime) -> QuerySet[Volume]:
-    """Disks of deleted workloads that can still be brought back."""
-    return volumes_visible_to(actor).filter(state=VolumeState.KEPT, purge_after__gt=now).select_related("project")
+    """Disks of deleted workloads that the actor can still bring back: its own, since they hold a person's files."""
+    mine = volumes_visible_to(actor).filter(owner_id=actor.person_id)
+    return mine.filter(state=VolumeState.KEPT, purge_after__gt=now).select_related("project")
 
 
 def timeline(workload: Workload, *, most: int = 200) -> list[Event]:

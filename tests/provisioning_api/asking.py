@@ -8,16 +8,16 @@ from tests.api.ask import send
 WORKLOADS = "/api/v1/workloads"
 
 
-def body(shape: str = "h100-1", *, project: str = "aurora/vision", **more: object) -> dict[str, object]:
+def body(shape: str = "h100-1", *, project: str = "aurora/vision", **more) -> dict[str, object]:
     return {"project": project, "kind": "workspace", "shape": shape, "image": "jupyterlab", "disk_gib": 10, **more}
 
 
-def launch(client, shape: str = "h100-1", *, key: str = "", **more: object):
+def launch(client, shape: str = "h100-1", *, key: str = "", **more):
     headers = {"Idempotency_Key": key} if key else {}
     return send(client, "post", WORKLOADS, body(shape, **more), **headers)
 
 
-def would(client, shape: str = "h100-1", **more: object):
+def would(client, shape: str = "h100-1", **more):
     return send(client, "post", f"{WORKLOADS}?dry_run=true", body(shape, **more))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.test import Client
 
 from provisioning.services import wishes
 from tests import house
@@ -49,7 +50,7 @@ class TestCatalogue:
         assert send(alice, "get", f"/api/v1/{name}", If_None_Match=first.headers["ETag"]).status_code == 304
 
     def test_nobody_unknown_reads_it(self, db, name):
-        is_problem(house.Client().get(f"/api/v1/{name}"), 401, "not_authenticated")
+        is_problem(Client().get(f"/api/v1/{name}"), 401, "not_authenticated")
 
 
 class TestVolumes:

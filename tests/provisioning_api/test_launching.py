@@ -105,6 +105,14 @@ class TestLaunch:
         with aurora.scope():
             assert Volume.objects.get(pk=running.volume_id).state == "present"
 
+    def test_a_team_mate_does_not_get_anothers_files(self, aurora, running, machine, clock):
+        stage.wish(aurora, "alice", wishes.delete, running, clock.now)
+        stage.settle(aurora, running, machine, clock, seconds=3)
+
+        problem = is_problem(launch(house.api_for(aurora, "bob"), volume=str(running.volume_id)), 400, "invalid")
+
+        assert [error["field"] for error in problem["errors"]] == ["volume"]
+
 
 class TestOnceAndOnceOnly:
     def test_a_double_click_makes_one_workload(self, aurora, alice):
@@ -238,6 +246,12 @@ class TestDryRun:
 
         [reason] = would(alice, name="lab").json()["reasons"]
         problem = is_problem(launch(alice, name="lab"), 409, "name_taken")
+
+        assert (reason["code"], reason["message"]) == (problem["code"], problem["detail"])
+
+    def test_tells_a_disk_in_use_as_the_launch_does(self, alice, running):
+        [reason] = would(alice, "cpu-4", volume=str(running.volume_id)).json()["reasons"]
+        problem = is_problem(launch(alice, "cpu-4", volume=str(running.volume_id)), 409, "volume_unavailable")
 
         assert (reason["code"], reason["message"]) == (problem["code"], problem["detail"])
 

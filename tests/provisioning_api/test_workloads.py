@@ -203,6 +203,7 @@ class TestHistory:
         clock = stage.Clock(timezone.now() - timedelta(hours=1))
         machine = stage.Machine(clock)
         running = stage.settle(aurora, stage.launch(aurora, now=clock.now), machine, clock, seconds=3)
+        assert running.bound_at is not None
         clock.now = running.bound_at + timedelta(minutes=30)
         stage.wish(aurora, "alice", wishes.stop, running, clock.now)
         stage.settle(aurora, running, machine, clock, seconds=3)
