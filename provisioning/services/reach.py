@@ -1,0 +1,21 @@
+"""What the portal asks of a running workload, through whichever driver runs it: where it listens, what it says."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from core.types import Actor
+from provisioning.drivers.registry import driver_named
+from provisioning.services import entries, reading
+from provisioning.services.entries import Admitted, Denied
+
+
+def admit(*, label: str, cookie: str, now: datetime) -> Admitted | Denied:
+    """Whether a cookie admits to the workspace of that host now, and where its server listens."""
+    return entries.admit(label=label, cookie=cookie, drivers=driver_named, now=now)
+
+
+def log_of(*, actor: Actor, workload_id: UUID, tail: int) -> tuple[str, ...]:
+    """The last lines of a workload's log. Call it outside any scope: it opens a short one of its own."""
+    return reading.log_of(actor=actor, workload_id=workload_id, tail=tail, drivers=driver_named)
