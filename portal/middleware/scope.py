@@ -18,7 +18,7 @@ from core.routes import Route, declared
 from core.types import ANONYMOUS, Actor, ObjectRef, Reason
 from portal.identity import Claimed, actor_of, claim
 from portal.middleware import door
-from portal.web.problems import page_of_error
+from portal.web.problems import page_of_error, way_in
 
 log = structlog.get_logger(__name__)
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -50,6 +50,9 @@ class ScopeMiddleware:
 
     def _respond(self, request: HttpRequest, route: Route | None) -> HttpResponse:
         claimed = claim(request) if route is not None else Claimed()
+        led = way_in(request, route) if claimed.organization_id is None else None
+        if led is not None:
+            return led
         if claimed.organization_id is None or (route is not None and not route.scoped):
             return self._without_scope(request, claimed)
         with scope.of_organization(claimed.organization_id, user_id=claimed.user_id):
