@@ -16,6 +16,7 @@ import pytest
 from portal.backup import installations, making, restoring, trees
 from portal.backup.errors import CannotBackUp, CannotRestore
 from portal.backup.manifest import WORKSPACES
+from portal.up.accounts import server_account
 from portal.up.errors import CannotStart
 from portal.up.state import UNFINISHED_RESTORE, open_state
 from tests.backup import archives
@@ -71,8 +72,8 @@ class TestFiles:
 
         before, after = _described(workspaces), _described(home / WORKSPACES)
         before.pop("project/volume/pipe")
-        kind, _, *rest = before["project/volume/run"]
-        before["project/volume/run"] = (kind, 0o755, *rest)
+        kind, _, owner, size, link = before["project/volume/run"]
+        before["project/volume/run"] = (kind, 0o755, owner, size, link)
         assert after == before
         assert (home / "workspaces/project/volume/closed/inside.bin").read_bytes() == (
             workspaces / "project/volume/closed/inside.bin"
@@ -199,7 +200,7 @@ class TestRefused:
 
 class TestInterruptedRestore:
     def test_what_a_killed_restore_left_is_not_taken_for_an_installation(self, folder):
-        state = open_state(folder / "state", _account())
+        state = open_state(folder / "state", server_account())
         (state.home / UNFINISHED_RESTORE).touch()
 
         with pytest.raises(CannotStart, match="was interrupted: remove that folder"):
@@ -249,8 +250,8 @@ def _somewhere(folder: Path, owner_url: str = "postgresql://nobody@127.0.0.1:1/x
     return installations.Installation(shown=folder, home=folder, given={"DATABASE_OWNER_URL": owner_url}, kept={})
 
 
-def _account():
-    return restoring.server_account()
+def server_account():
+    return restoring.serverserver_account()
 
 
 def _unpacked(archive: Path, home: Path, owners: tuple[int, ...] = (OWNER,)) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +67,6 @@ def pages(platform: Platform, who: str, path: str) -> list[dict[str, Any]]:
         return found
 
 
-def usage(platform: Platform, name: str) -> dict[str, tuple[str, str | None]]:
-    """The latest session of each component: from when to when."""
-    sessions = [each for each in pages(platform, "olivia", "usage-sessions") if each["workload"]["label"] == name]
-    latest = sorted(sessions, key=lambda each: each["from"])
-    return {each["component"]: (each["from"], each["to"]) for each in latest}
-
-
 def sessions_of(platform: Platform, name: str, component: str) -> list[tuple[str, str | None]]:
     """Oldest first."""
     found = [
@@ -86,9 +78,11 @@ def sessions_of(platform: Platform, name: str, component: str) -> list[tuple[str
 
 
 def volume(platform: Platform, name: str) -> Path:
-    found = list((platform.state.resolve()).glob(f"**/workspaces/*/{workload(platform, name)['volume']}"))
-    assert len(found) == 1
-    return found[0]
+    with platform.api("alice") as api:
+        label = api.get(f"workloads/{workload(platform, name)['id']}").json()["volume"]
+    home = platform.state / "home" if (platform.state / "home").exists() else platform.state
+    (found,) = (home.resolve() / "workspaces").glob(f"*/{label}")
+    return found
 
 
 def writes(platform: Platform, name: str, file: str, text: str) -> Path:
@@ -99,15 +93,3 @@ def writes(platform: Platform, name: str, file: str, text: str) -> Path:
     path.chmod(0o640)
     os.chown(path, folder.stat().st_uid, folder.stat().st_gid)
     return path
-
-
-def servers(platform: Platform) -> int:
-    """The JupyterLab processes of this installation."""
-    keepers = 0
-    for record in (platform.state.resolve() / "run").glob("*/record.json"):
-        keepers += '"phase": "running"' in record.read_text()
-    return keepers
-
-
-def settled(seconds: float = 1.0) -> None:
-    time.sleep(seconds)
