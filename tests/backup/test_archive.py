@@ -250,10 +250,6 @@ def _somewhere(folder: Path, owner_url: str = "postgresql://nobody@127.0.0.1:1/x
     return installations.Installation(shown=folder, home=folder, given={"DATABASE_OWNER_URL": owner_url}, kept={})
 
 
-def server_account():
-    return restoring.serverserver_account()
-
-
 def _unpacked(archive: Path, home: Path, owners: tuple[int, ...] = (OWNER,)) -> Path:
     home.mkdir()
     unpacker = trees.Unpacker(home, owners=owners)
