@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -70,6 +71,7 @@ def read(variables: Mapping[str, str] = os.environ) -> Environment:
 def database(url: str) -> dict[str, object]:
     """Django's words for a PostgreSQL address, with a small connection pool and no server-side state kept."""
     parts = urlsplit(url)
+    asked = dict(parse_qsl(parts.query))
     if parts.scheme not in ("postgres", "postgresql"):
         raise ImproperlyConfigured(f"DATABASE_URL must be a postgresql:// address, not {parts.scheme}://.")
     return {
@@ -81,7 +83,7 @@ def database(url: str) -> dict[str, object]:
         "PORT": parts.port or "",
         "CONN_MAX_AGE": 0,
         "DISABLE_SERVER_SIDE_CURSORS": True,
-        "OPTIONS": {"prepare_threshold": None, "pool": {"min_size": 1, "max_size": 8, "timeout": 10}},
+        "OPTIONS": asked | {"prepare_threshold": None, "pool": {"min_size": 1, "max_size": 8, "timeout": 10}},
     }
 
 
@@ -119,3 +121,22 @@ def _refuse_unsafe(environment: Environment) -> None:
         )
     if not environment.portal_origin.startswith("https://"):
         raise ImproperlyConfigured("STEELYARD_PORTAL_ORIGIN must be an https:// address in production.")
+    if not _is_field_key(environment.field_key):
+        raise ImproperlyConfigured("STEELYARD_FIELD_KEY must be 32 bytes in URL-safe base64 in production.")
+    if _share_cookies(environment.workspace_domain, urlsplit(environment.portal_origin).hostname or ""):
+        raise ImproperlyConfigured(
+            "WORKSPACE_DOMAIN must be a domain of its own in production, neither above nor below the portal's."
+        )
+
+
+def _is_field_key(word: str) -> bool:
+    try:
+        return len(base64.b64decode(word, altchars=b"-_", validate=True)) == 32
+    except ValueError:
+        return False
+
+
+def _share_cookies(domain: str, portal: str) -> bool:
+    """Whether a page of one could set cookies for the other; `localhost` is nobody's in production."""
+    one, other = f".{domain.lower()}", f".{portal.lower()}"
+    return domain in ("", "localhost") or one.endswith(other) or other.endswith(one)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -115,7 +116,8 @@ class Child:
     def trim_log(self) -> None:
         """Keep one older part. The child appends, so that emptying the file under it is safe."""
         if self.log.exists() and self.log.stat().st_size > _LOG_LIMIT:
-            shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
+            with suppress(OSError):  # On a full disk the older part is what there is no room for.
+                shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
             os.truncate(self.log, 0)
 
     def _write_record(self, pid: int) -> None:
@@ -123,7 +125,8 @@ class Child:
             started = psutil.Process(pid).create_time()
         except psutil.NoSuchProcess:
             return
-        self._record.write_text(json.dumps({"pid": pid, "started": started}))
+        with suppress(OSError):  # On a full disk: its mark in the environment finds it as well.
+            self._record.write_text(json.dumps({"pid": pid, "started": started}))
 
 
 def _signal(send: Callable[[int, int], None], pid: int, number: signal.Signals) -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -73,7 +74,9 @@ def _run(state: State, *, root: Path, port: int) -> None:
             write_installation(state, addresses, pids=_pids(supervisor), root=root, people=people)
             _greet(state, addresses, people)
             supervisor.keep(
-                lambda: write_installation(state, addresses, pids=_pids(supervisor), root=root, people=people)
+                lambda: _renew(
+                    partial(write_installation, state, addresses, pids=_pids(supervisor), root=root, people=people)
+                )
             )
         except StopRequested:
             _say("Stopping")
@@ -209,6 +212,14 @@ def _greet(state: State, addresses: Addresses, people: list[Person]) -> None:
         "",
     ]
     _say("\n".join(lines))
+
+
+def _renew(write: Callable[[], None]) -> None:
+    """A platform that runs is not ended by a disk that is full for the moment."""
+    try:
+        write()
+    except OSError as error:
+        _complain(f"The installation file could not be written: {describe(error)}")
 
 
 def _say(text: str) -> None:

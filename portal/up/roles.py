@@ -19,6 +19,7 @@ from portal.up.errors import CannotStart
 APP_ROLE = "steelyard_app"
 PLATFORM_ROLE = "steelyard_platform"
 EXTENSIONS = ("btree_gist", "pg_trgm", "pgcrypto")
+OLDEST_VERSION = 15
 _CONNECT_SECONDS = 10
 _SCHEMA = sql.Identifier("public")
 
@@ -27,6 +28,7 @@ def prepare(owner_url: str, app_password: str) -> None:
     """Create or renew roles, grants and extensions in the owner's database. Safe to repeat; raises CannotStart."""
     try:
         with psycopg.connect(owner_url, connect_timeout=_CONNECT_SECONDS) as connection:
+            _refuse_old_server(connection)
             is_superuser = _refuse_weak_owner(connection)
             _one_at_a_time(connection)
             _create_role(connection, APP_ROLE, "LOGIN NOINHERIT")
@@ -46,6 +48,12 @@ def app_url(owner_url: str, app_password: str) -> str:
     parts = urlsplit(owner_url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit(parts._replace(netloc=f"{APP_ROLE}:{quote(app_password, safe='')}@{host}"))
+
+
+def _refuse_old_server(connection: Connection[TupleRow]) -> None:
+    major = connection.info.server_version // 10_000
+    if major < OLDEST_VERSION:
+        raise CannotStart(f"The database's server is PostgreSQL {major}; {OLDEST_VERSION} or newer is needed.")
 
 
 def _refuse_weak_owner(connection: Connection[TupleRow]) -> bool:

@@ -22,6 +22,7 @@ from portal.up.supervisor import Supervisor
 from portal.up.valkey import Valkey, find_binary, reachable_binary
 
 _READY_SECONDS = 60.0
+_POSTGRESQL = ("postgresql://", "postgres://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,8 @@ def start_database(
 def prepare_given(given: Given, secrets: Secrets) -> DatabaseAddresses:
     """A server of somebody else's, whose address was given."""
     assert given.owner_url is not None
+    if not given.owner_url.startswith(_POSTGRESQL):
+        raise CannotStart("DATABASE_URL (or DATABASE_OWNER_URL) must be a postgresql:// address.")
     return _prepared(given.owner_url, _given_app_password(given) or secrets.app_password, tools=None)
 
 

@@ -32,6 +32,7 @@ class StandIn:
         self.state = folder / "state"
         self.output = folder / "output.txt"
         self.port = _free_pair()
+        self.given: dict[str, str] = {}
         self.up: subprocess.Popen[bytes] | None = None
 
     @property
@@ -89,6 +90,7 @@ class StandIn:
             "PYTHONPATH": str(REPOSITORY),
             "STEELYARD_STATE": str(self.state),
             "STEELYARD_PORT": str(self.port),
+            **self.given,
         }
 
     def wait_until(self, ready, seconds: float = 45) -> None:
