@@ -18,9 +18,10 @@ from core.routes import Route, declared
 from core.types import ANONYMOUS, Actor, ObjectRef, Reason
 from portal.identity import Claimed, actor_of, claim
 from portal.middleware import door
-from portal.web.problems import page_of_error, way_in
+from portal.web.problems import page_of_error
 
 log = structlog.get_logger(__name__)
+_UNDECLARED = Route(permission="", verb="request")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
@@ -48,12 +49,9 @@ class ScopeMiddleware:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         return page_of_error(request, error)
 
-    def _respond(self, request: HttpRequest, route: Route | None) -> HttpResponse:
-        claimed = claim(request) if route is not None else Claimed()
-        led = way_in(request, route) if claimed.organization_id is None else None
-        if led is not None:
-            return led
-        if claimed.organization_id is None or (route is not None and not route.scoped):
+    def _respond(self, request: HttpRequest, route: Route) -> HttpResponse:
+        claimed = claim(request)
+        if claimed.organization_id is None or not route.scoped:
             return self._without_scope(request, claimed)
         with scope.of_organization(claimed.organization_id, user_id=claimed.user_id):
             request.actor = actor_of(request, claimed, now=timezone.now())  # type: ignore[attr-defined]
@@ -71,22 +69,22 @@ class ScopeMiddleware:
             request.actor = actor_of(request, claimed, now=timezone.now())  # type: ignore[attr-defined]
         return self._get_response(request)
 
-    def _chain_refusal(self, request: HttpRequest, route: Route | None, response: HttpResponse) -> None:
+    def _chain_refusal(self, request: HttpRequest, route: Route, response: HttpResponse) -> None:
         actor: Actor = request.actor  # type: ignore[attr-defined]
         refusal = noted(request) or _crash(request, response)
-        if route is None or refusal is None or actor.organization_id is None:
+        if refusal is None or actor.organization_id is None:
             return
         audit.record_refusal(
             actor, route.verb, refusal.ref, outcome=refusal.outcome, reason=refusal.reason, now=timezone.now()
         )
 
 
-def _route_of(request: HttpRequest) -> Route | None:
+def _route_of(request: HttpRequest) -> Route:
     try:
         match = resolve(request.path_info)
     except Resolver404:
-        return None
-    return declared(match.func, request.method or "GET") or Route(permission="", verb="request")
+        return _UNDECLARED
+    return declared(match.func, request.method or "GET") or _UNDECLARED
 
 
 def _source_of(request: HttpRequest) -> acts.Source:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 
-from core.errors import Refused, SteelyardError
+from core.errors import Invalid, Refused, SteelyardError
 from core.refusals import note
-from core.routes import ANONYMOUS, Route
 from portal.api.problems import status_of
-
-
-def way_in(request: HttpRequest, route: Route | None) -> HttpResponse | None:
-    """Where a page sends one who acts in no organisation: to the door, and then back. None where it is for all."""
-    if route is None or route.permission in ("", ANONYMOUS) or request.path_info.startswith("/api/"):
-        return None
-    if request.user.is_authenticated:
-        return redirect("home")
-    return redirect_to_login(request.get_full_path() if request.method in ("GET", "HEAD") else "/")
 
 
 def page_of_error(request: HttpRequest, error: Exception) -> HttpResponse | None:
@@ -27,6 +18,23 @@ def page_of_error(request: HttpRequest, error: Exception) -> HttpResponse | None
         return None
     note(request, error)
     status = status_of(error)
-    reasons = error.reasons if isinstance(error, Refused) else ()
-    template = f"{status}.html" if status in (403, 404) else "400.html"
-    return render(request, template, {"error": error, "reasons": reasons, "status": status}, status=status)
+    template = f"{status}.html" if status in (403, 404) else "refused.html"
+    context = {"sentences": _sentences(error), "status": status, "back": _page_before(request)}
+    return render(request, template, context, status=status)
+
+
+def _sentences(error: SteelyardError) -> list[str]:
+    """Every reason, and whom to ask."""
+    if isinstance(error, Invalid):
+        return [each.message for each in error.errors]
+    if not isinstance(error, Refused):
+        return [error.message]
+    asks = sorted({reason.ask for reason in error.reasons if reason.ask})
+    return [*(reason.message for reason in error.reasons), *(f"Ask {ask}." for ask in asks)]
+
+
+def _page_before(request: HttpRequest) -> str:
+    """The page whose button led here, if it is ours."""
+    before = request.headers.get("Referer", "")
+    ours = url_has_allowed_host_and_scheme(before, allowed_hosts={request.get_host()})
+    return before if ours else reverse("home")

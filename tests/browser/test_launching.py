@@ -41,7 +41,7 @@ class TestOnce:
         charlie.page.get_by_role("button", name="Launch", exact=True).dblclick()
         charlie.page.wait_for_url(WORKSPACE)
 
-        assert names_of(platform, "charlie") == ["clicked-twice"]
+        assert names_of(platform, "charlie").count("clicked-twice") == 1
 
     def test_the_same_form_sent_again_leads_to_the_same_workload(self, charlie, platform):
         page = charlie.page
@@ -75,7 +75,7 @@ class TestOnce:
 
         expect(second.locator("#launch, #head").first).to_contain_text(proposed)
         assert names_of(platform, "charlie").count(proposed) == 1
-        assert WORKSPACE.search(second.url) or "already" in second.locator("form#launch").inner_text()
+        assert WORKSPACE.search(second.url) or f"called {proposed}" in second.locator("#launch").inner_text()
 
 
 class TestOverQuota:
@@ -90,10 +90,10 @@ class TestOverQuota:
         charlie.page.get_by_label("Disk, GiB").fill("60000")
 
         note = charlie.page.locator("#panel .note.bad")
-        expect(note).to_contain_text("Cannot be launched")
+        expect(note).to_contain_text("60000 asked")
         words = note.inner_text()
         assert re.search(rf"4 .*H200.* over.*0 used \+ 8 asked > {limits['accelerators/H200']}", words), words
-        assert re.search(r"storage.*60000 asked", words.replace(",", ""), re.IGNORECASE), words
+        assert f"0 used + 60000 asked > {limits['storage_gib']}" in words, words
         assert "Ask " in words
         expect(charlie.page.locator("#launch-button")).to_be_disabled()
         assert names_of(platform, "charlie") == before

@@ -111,8 +111,11 @@ class Sockets:
     @classmethod
     def of(cls, page: Page) -> Sockets:
         sockets = cls()
-        page.on("websocket", sockets.opened.append)
+        page.on("websocket", lambda socket: sockets.hear(socket))  # noqa: PLW0108 (playwright marks what it is given)
         return sockets
+
+    def hear(self, socket: WebSocket) -> None:
+        self.opened.append(socket)
 
     def all_closed(self) -> bool:
         return bool(self.opened) and all(socket.is_closed() for socket in self.opened)
