@@ -83,6 +83,7 @@ class AuditEvent(UUIDModel):
         indexes = [
             models.Index(fields=["organization_id", "-id"], name="audit_newest_first"),
             models.Index(fields=["organization_id", "object_kind", "object_id"], name="audit_by_object"),
+            models.Index(fields=["organization_id", "id"], name="audit_unsealed", condition=models.Q(seq__isnull=True)),
         ]
 
 

@@ -15,18 +15,20 @@ AUTHENTICATED = "authenticated"
 @dataclass(frozen=True, slots=True)
 class Route:
     """`permission`: a permission's name, AUTHENTICATED or ANONYMOUS. `verb`: the audit event's. `scoped` False: the
-    view opens short scopes of its own, since it calls the network or streams."""
+    view opens short scopes of its own, since it calls the network or streams. `also`: the verb of an act that a query
+    field of a GET asks for."""
 
     permission: str
     verb: str
     scoped: bool = True
+    also: str = ""
 
 
-def route(*, permission: str, verb: str, scoped: bool = True) -> Callable[[V], V]:
+def route(*, permission: str, verb: str, scoped: bool = True, also: str = "") -> Callable[[V], V]:
     """Declare a view function or a method of a view class."""
 
     def declare(view: V) -> V:
-        view.route = Route(permission=str(permission), verb=verb, scoped=scoped)  # type: ignore[attr-defined]
+        view.route = Route(permission=str(permission), verb=verb, scoped=scoped, also=also)  # type: ignore[attr-defined]
         return view
 
     return declare

@@ -219,6 +219,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_TASK_ROUTES = {"provisioning.*": {"queue": "provisioning"}, "*": {"queue": "default"}}
 CELERY_BEAT_SCHEDULE = {
+    "seal-audit": {"task": "core.seal_audit", "schedule": 1.0, "options": {"expires": 5}},
     "sweep-workloads": {"task": "provisioning.sweep_workloads", "schedule": 2.0, "options": {"expires": 4}},
     "sweep-activity": {"task": "provisioning.sweep_activity", "schedule": 30.0, "options": {"expires": 30}},
     "sweep-strays": {"task": "provisioning.sweep_strays", "schedule": 60.0, "options": {"expires": 60}},

@@ -124,6 +124,8 @@ class DeclaredSchema(AutoSchema):
             found.append(_header("ETag", "The version of the object.", contract.status))
         if contract.status in (201, 202):
             found.append(_header("Location", "The object's address.", contract.status))
+        if 307 in contract.answers:
+            found.append(_header("Location", "Where the answer is, once.", 307))
         found += [_header(name, text, contract.status) for name, text in _RATE_HEADERS.items()]
         return found
 
@@ -154,7 +156,7 @@ class DeclaredSchema(AutoSchema):
     def _problem_statuses(self) -> set[int]:
         """Where each answer can occur: the checks that run before the method, and what the method declares."""
         contract, route = self._declared, self._route
-        found = {400, 406, 429, *(status for status in contract.answers if status >= 300)}
+        found = {400, 406, 429, *(status for status in contract.answers if status >= 400)}
         if route is not None and route.permission != ANONYMOUS:
             found |= {401, 403, 404}
         if self.method in ("POST", "PUT", "PATCH", "DELETE"):

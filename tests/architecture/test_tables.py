@@ -125,6 +125,7 @@ DEFINER_FUNCTIONS = {
     "steelyard_volumes_to_purge",
     "steelyard_entry_code_by_hash",
     "steelyard_workspace_entry_by_hash",
+    "steelyard_unsealed_chains",
 }
 """What must be answered before a tenant is known. Each returns ids only."""
 

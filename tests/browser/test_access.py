@@ -96,10 +96,10 @@ class TestOpenWorkspace:
         charlie, lab, sockets = opened
         origin = f"http://{urlsplit(lab.url).netloc}"
 
-        for name in ("alice", ""):
-            other = visit(name)
-            answer = other.page.goto(f"{origin}/lab")
-            assert answer.status in ((404,) if name else (401, 404))
+        alice = visit("alice")
+        assert alice.go(urlsplit(charlie.page.url).path) == 404
+        assert alice.page.goto(f"{origin}/lab").status == 401
+        expect(alice.page.get_by_text("Open the workspace from the portal")).to_be_visible()
         assert not sockets.all_closed()
 
         begun = time.monotonic()
