@@ -14,7 +14,7 @@ import pytest
 from tests.platform import ROOT, fresh, running
 from tests.up import person
 
-pytestmark = [pytest.mark.platform, pytest.mark.slow]
+pytestmark = [pytest.mark.platform, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def manage(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:

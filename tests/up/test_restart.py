@@ -11,7 +11,7 @@ import pytest
 from tests.platform import Platform, running
 from tests.up import person
 
-pytestmark = [pytest.mark.platform, pytest.mark.slow]
+pytestmark = [pytest.mark.platform, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")
