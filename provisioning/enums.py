@@ -83,6 +83,14 @@ class Source(StrEnum):
     PROCESS = "process"
 
 
+class Purpose(StrEnum):
+    """What a one-time code is good for."""
+
+    ENTER = "enter"
+    LOGS = "logs"
+    EVENTS = "events"
+
+
 class Starts(StrEnum):
     NOW = "now"
     LATER = "later"

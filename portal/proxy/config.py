@@ -29,6 +29,9 @@ class Clocks:
     upstream_fresh: float = 1.0
     """A request that must not be sent twice only uses a connection that answered this recently."""
     drain: float = 10.0
+    listen: float = 1.0
+    """How often what a workload says is asked for, however many listen."""
+    heartbeat: float = 15.0
     sweep: float = 0.5
 
 
@@ -40,6 +43,11 @@ class Limits:
     pipelined: int = 128
     connections: int = 8_192
     verdicts: int = 20_000
+    streams: int = 8
+    """Open at a time for each person."""
+    feed_bytes: int = 1_048_576
+    """Kept of each source for those who read more slowly than it speaks."""
+    feed_items: int = 8_192
     idle_upstreams: int = 32
     """Kept open per workspace."""
 

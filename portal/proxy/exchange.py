@@ -15,11 +15,12 @@ from typing import Final, Protocol
 from portal.proxy import pages, routing
 from portal.proxy.access_log import Line
 from portal.proxy.entrance import enter
-from portal.proxy.gate import Refusal, Upstream
+from portal.proxy.gate import Listener, Refusal, Upstream
 from portal.proxy.heads import Body, RequestHead, ResponseHead, request_bytes, response_bytes
+from portal.proxy.listening import listen
 from portal.proxy.pages import Answer
 from portal.proxy.reader import IncomingRequest
-from portal.proxy.routing import Admit, Enter
+from portal.proxy.routing import Admit, Enter, Listen
 from portal.proxy.splice import Splice
 from portal.proxy.state import State
 from portal.proxy.upstream import UpstreamConnection, address_of
@@ -61,8 +62,10 @@ class Exchange:
         "_keep_alive",
         "_label",
         "_out",
+        "_pass_key",
         "_paused",
         "_retried",
+        "_room",
         "_state",
         "_status",
         "_task",
@@ -80,6 +83,9 @@ class Exchange:
         self._admit: Admit | None = None
         self._label: str | None = None
         self._upstream: Upstream | None = None
+        self._pass_key: str | None = None
+        self._room: asyncio.Event | None = None
+        """Set while a client that is streamed to takes more."""
         self._connection: UpstreamConnection | None = None
         self._task: asyncio.Task[None] | None = None
         self._status = 0
@@ -99,6 +105,9 @@ class Exchange:
         elif isinstance(decision, Enter):
             self._label = decision.label
             self._wait_for(self._enter(decision))
+        elif isinstance(decision, Listen):
+            self._label = decision.label
+            self._wait_for(self._listen(decision))
         elif isinstance(decision, Answer):
             self._answer(decision)
         else:
@@ -111,6 +120,8 @@ class Exchange:
             self._finish(self._status or 499)
 
     def client_full(self, full: bool) -> None:
+        if self._room is not None:
+            self._room.clear() if full else self._room.set()
         if self._connection is None or self._connection.transport.is_closing():
             return
         self._paused = full
@@ -212,6 +223,37 @@ class Exchange:
     async def _enter(self, wish: Enter) -> None:
         self._answer(await enter(self._state.gate, self._state.config, wish, self._head))
 
+    async def _listen(self, wish: Listen) -> None:
+        refusal = await listen(self._state.gate, self._state.feeds, self._state.config, wish, self._head, self)
+        if isinstance(refusal, Answer):
+            self._answer(refusal)
+
+    # --- what a stream tells
+
+    def stream_began(self, listener: Listener, content_type: str) -> None:
+        self._hold(listener.pass_key)
+        self._status, self._chunked = 200, self._head.version == "1.1"
+        self._keep_alive = self._keep_alive and self._chunked
+        self._room = asyncio.Event()
+        self._room.set()
+        self._client.write(pages.stream_head(content_type, chunked=self._chunked, close=not self._keep_alive))
+
+    async def stream_piece(self, piece: bytes) -> None:
+        """Returns when the client takes more."""
+        self.response_piece(piece)
+        self.response_read()
+        if self._room is not None:
+            await self._room.wait()
+
+    def stream_ended(self, *, whole: bool) -> None:
+        """What is not whole ends without the last chunk, so that nobody takes it for the end of the run."""
+        if self._ended:
+            return
+        if whole:
+            self.response_ended()
+        else:
+            self._break_off(pages.plain(503, "going_away"))
+
     def _judged(self, admit: Admit, verdict: Verdict) -> None:
         if isinstance(verdict, Refusal):
             self._answer(routing.refused(verdict, self._head, admit.label, self._state.config))
@@ -222,7 +264,7 @@ class Exchange:
 
     def _forward(self, upstream: Upstream) -> None:
         self._upstream = upstream
-        self._state.verdicts.hold(upstream.pass_key, self)
+        self._hold(upstream.pass_key)
         connection = self._state.pool.take(address_of(upstream), repeatable=self._head.repeatable)
         if connection is None:
             self._wait_for(self._connect(upstream))
@@ -290,13 +332,17 @@ class Exchange:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.abort()
-        if self._upstream is not None:
-            self._state.verdicts.release(self._upstream.pass_key, self)
+        if self._pass_key is not None:
+            self._state.verdicts.release(self._pass_key, self)
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
         self.request.drop()
         self._log(status, self._bytes_out)
         self._client.exchange_ended(keep_alive=self._keep_alive)
+
+    def _hold(self, pass_key: str) -> None:
+        self._pass_key = pass_key
+        self._state.verdicts.hold(pass_key, self)
 
     def _forget_verdict(self) -> None:
         if self._admit is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 
 
@@ -39,9 +40,50 @@ class Refusal:
     message: str
 
 
+class StreamKind(StrEnum):
+    """What the proxy itself streams, at `/_steelyard/<kind>`."""
+
+    LOGS = "logs"
+    EVENTS = "events"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """A one-time code for a stream was good.
+
+    `pass_key` names the permission it rests on, `person` whose it is, `source` what is listened to: the same for all
+    who listen to the same. It begins with the last `tail` items.
+    """
+
+    pass_key: str
+    person: str
+    source: str
+    tail: int
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Items as they go out. `missed`: some before these were left out. `over`: nothing follows."""
+
+    items: tuple[bytes, ...] = ()
+    missed: bool = False
+    over: bool = False
+
+
+class Source(Protocol):
+    async def more(self) -> Piece:
+        """What has come since the last question; with the first, what was there. One question at a time."""
+
+
 class Gatekeeper(Protocol):
     async def redeem(self, label: str, code: str) -> Entry | Refusal:
         """Spend a one-time code."""
+
+    async def listen(self, label: str, kind: StreamKind, code: str) -> Listener | Refusal:
+        """Spend a one-time code for a stream."""
+
+    def source(self, kind: StreamKind, source: str) -> Source:
+        """What listeners of this source hear. Made once for all of them."""
 
     async def admit(self, label: str, cookie: str) -> Upstream | Refusal:
         """Say where this cookie may go. Asked at most once in `recheck_seconds` for each cookie."""

@@ -84,6 +84,19 @@ SPENT_CODE: Final = Message(
     title="This link has been used or is too old",
     text="A link into a workspace works once and for half a minute. Open the workspace again from the portal.",
 )
+SPENT_STREAM: Final = Message(
+    status=410,
+    code="code_spent",
+    title="This address has been used or is too old",
+    text="The address of a stream works once and for half a minute. Ask the API for the stream again.",
+)
+TOO_MANY_STREAMS: Final = Message(
+    status=429,
+    code="too_many_streams",
+    title="Too many streams are open",
+    text="Close one of the logs or event streams that you follow, then ask the API for this one again.",
+    retry_after=5,
+)
 FOREIGN_ORIGIN: Final = Message(
     status=403,
     code="foreign_origin",
@@ -123,6 +136,25 @@ def render(message: Message, *, html: bool, portal_url: str, headers: Mapping[st
         extra["Content-Type"] = "application/problem+json"
         body = _problem(message)
     return Answer(status=message.status, code=message.code, headers=extra, body=body)
+
+
+def stream_head(content_type: str, *, chunked: bool, close: bool) -> bytes:
+    """Of an answer whose end nobody knows yet. A browser may show it and do nothing else with it."""
+    head = {
+        "Date": formatdate(usegmt=True),
+        "Content-Type": content_type,
+        "Cache-Control": "no-store",
+        "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "X-Accel-Buffering": "no",
+    }
+    if chunked:
+        head["Transfer-Encoding"] = "chunked"
+    if close:
+        head["Connection"] = "close"
+    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+    return f"HTTP/1.1 200 OK\r\n{lines}\r\n".encode("latin-1")
 
 
 def redirect(location: str, *, code: str, headers: Mapping[str, str] = _NOTHING) -> Answer:

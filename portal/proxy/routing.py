@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote
 
 from portal.proxy import cookies, pages
 from portal.proxy.config import ProxyConfig
-from portal.proxy.gate import Refusal
+from portal.proxy.gate import Refusal, StreamKind
 from portal.proxy.heads import RequestHead
 from portal.proxy.pages import Answer, Message
 
@@ -22,6 +22,7 @@ _LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _PORT: Final = re.compile(r"[0-9]{1,5}")
 _CODE: Final = re.compile(r"[A-Za-z0-9_\-.~]{1,256}")
 _LOCAL_PATH: Final = re.compile(r"/(?!/)[!-\[\]-~]*")
+_STREAMS: Final = {f"{OWN_PATHS}{kind}": kind for kind in StreamKind}
 _SAFE_METHODS: Final = frozenset({b"GET", b"HEAD", b"OPTIONS", b"TRACE"})
 _RETRY_AFTER: Final = 3
 
@@ -42,11 +43,18 @@ class Enter:
 
 
 @dataclass(frozen=True, slots=True)
+class Listen:
+    label: str
+    kind: StreamKind
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     pass
 
 
-Decision = Admit | Enter | Health | Answer
+Decision = Admit | Enter | Listen | Health | Answer
 
 
 def decide(head: RequestHead, config: ProxyConfig) -> Decision:
@@ -134,7 +142,8 @@ _TITLES: Final = {
 
 
 def _own(head: RequestHead, label: str, config: ProxyConfig) -> Decision:
-    if head.path != ENTER_PATH:
+    kind = _STREAMS.get(head.path)
+    if head.path != ENTER_PATH and kind is None:
         return told(pages.UNKNOWN_HOST, head, config)
     if head.method != b"GET":
         return pages.plain(405, "method_not_allowed")
@@ -144,5 +153,7 @@ def _own(head: RequestHead, label: str, config: ProxyConfig) -> Decision:
         fields = {}
     code = fields.get("code", "")
     if not _CODE.fullmatch(code):
-        return told(pages.SPENT_CODE, head, config)
+        return told(pages.SPENT_CODE if kind is None else pages.SPENT_STREAM, head, config)
+    if kind is not None:
+        return Listen(label, kind, code)
     return Enter(label, code, local_path(fields.get("next", "/")))

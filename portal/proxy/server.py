@@ -49,6 +49,7 @@ class WorkspaceProxy:
             self._server.close()
         for client in tuple(state.clients):
             client.stop_when_idle()
+        state.feeds.close()
         for splice in tuple(state.splices):
             splice.close(GOING_AWAY, "the proxy restarts")
         with contextlib.suppress(TimeoutError):

@@ -10,6 +10,7 @@ from typing import Protocol, TextIO
 
 from portal.proxy.access_log import AccessLog
 from portal.proxy.config import ProxyConfig
+from portal.proxy.feeds import Feeds
 from portal.proxy.gate import Gatekeeper
 from portal.proxy.splice import Splice
 from portal.proxy.upstream import UpstreamPool
@@ -39,6 +40,7 @@ class State:
         self.gate = gate
         self.private_cookies = config.private_cookies
         self.verdicts = Verdicts(gate, config.clocks, config.limits)
+        self.feeds = Feeds(gate, config.clocks, config.limits)
         self.pool = UpstreamPool(config.clocks, config.limits)
         self.log = AccessLog(log)
         self.clients: set[ClientEnd] = set()

@@ -171,6 +171,12 @@ class LogOutput(serializers.Serializer[object]):
     as_of = serializers.DateTimeField()
 
 
+class StreamOutput(serializers.Serializer[object]):
+    """The address itself stands in `Location` alone."""
+
+    expires_at = serializers.DateTimeField()
+
+
 class WorkloadUsageOutput(serializers.Serializer[object]):
     """Half-open: from ≤ instant < to."""
 

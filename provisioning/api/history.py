@@ -11,16 +11,18 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from billing.selectors import session_costs, usage_sessions_visible_to
-from core.api.endpoint import Endpoint
+from core.api.endpoint import Answer, Endpoint
 from core.api.shapes import shape
-from core.errors import FieldError, Invalid
 from core.routes import route
 from provisioning.api import examples, outputs
-from provisioning.api.describing import EventOutput, LogOutput, WorkloadUsageOutput
-from provisioning.api.inputs import LogFilters
+from provisioning.api.describing import EventOutput, LogOutput, StreamOutput, WorkloadUsageOutput
+from provisioning.api.inputs import EventFilters, LogFilters
+from provisioning.enums import Purpose
 from provisioning.models import Event
-from provisioning.selectors.listing import events_of
+from provisioning.selectors.listing import event_facts, events_of
 from provisioning.selectors.workloads import workload_for
+from provisioning.services import following
+from provisioning.services.listening import MOST_EVENTS
 from provisioning.services.reach import log_of
 from tenants.enums import Permission
 from tenants.permissions import authorize
@@ -30,27 +32,60 @@ if TYPE_CHECKING:
     from billing.models import UsageSession
 
 
-class Events(Endpoint):
-    @route(permission=Permission.VIEW_WORKLOAD, verb="workload.events_listed")
-    @shape(summary="List a workload's events", output=EventOutput, listed=True, example=examples.EVENT)
+_LED = "With `follow=true`: `Location` leads to the stream at the workload's own origin, once, within 30 seconds."
+
+
+class Followed(Endpoint):
+    """Leads to a stream, which needs no credential any more: the address carries a code that works once."""
+
+    def led(self, workload_id: UUID, purpose: Purpose, *, tail: int) -> HttpResponse:
+        found = following.follow(actor=self.actor, workload_id=workload_id, purpose=purpose, tail=tail, now=self.moment)
+        headers = {"Location": found.url, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+        return Answer({"expires_at": found.expires_at}, status=307, headers=headers)
+
+
+class Events(Followed):
+    @route(permission=Permission.VIEW_WORKLOAD, verb="workload.events_listed", also="workload.followed")
+    @shape(
+        summary="List or follow a workload's events",
+        output=EventOutput,
+        filters=EventFilters,
+        listed=True,
+        example=examples.EVENT,
+        answers={307: _LED},
+        other_outputs={307: StreamOutput},
+    )
     def get(self, request: Request, workload_id: UUID) -> HttpResponse:
-        """Its timeline, newest first."""
+        """Its timeline, newest first.
+
+        `follow=true` leads to a stream of server-sent events instead: the last 200, oldest first, then each as it
+        happens, until the workload is deleted. `Last-Event-ID` means nothing there, since an address works once: ask
+        here again after a break, and skip the ids that you have seen.
+        """
+        if self.filters(EventFilters).follow:
+            return self.led(workload_id, Purpose.EVENTS, tail=MOST_EVENTS)
         return self.page(events_of(workload_for(self.actor, workload_id)), _events)
 
 
-class Logs(Endpoint):
-    @route(permission=Permission.VIEW_WORKLOAD, verb="workload.log_viewed", scoped=False)
+class Logs(Followed):
+    @route(permission=Permission.VIEW_WORKLOAD, verb="workload.log_viewed", also="workload.followed", scoped=False)
     @shape(
-        summary="Read a workload's log",
+        summary="Read or follow a workload's log",
         output=LogOutput,
         filters=LogFilters,
         example={"lines": ["Jupyter Server is running at http://localhost"], "as_of": "2026-11-30T18:00:00Z"},
+        answers={307: _LED},
+        other_outputs={307: StreamOutput},
     )
     def get(self, request: Request, workload_id: UUID) -> HttpResponse:
-        """The last lines. Where nothing runs any more: those that were kept when it failed."""
+        """The last lines. Where nothing runs any more: those that were kept when it failed.
+
+        `follow=true` leads to a stream of plain text instead: the last lines, then each as it comes, until the run is
+        over.
+        """
         asked = self.filters(LogFilters)
         if asked.follow:
-            raise Invalid([FieldError("follow", "follow_unsupported", "A log cannot be followed yet. Ask again.")])
+            return self.led(workload_id, Purpose.LOGS, tail=asked.tail)
         lines = log_of(actor=self.actor, workload_id=workload_id, tail=asked.tail)
         return self.answer({"lines": lines, "as_of": self.moment})
 
@@ -71,4 +106,4 @@ class Usage(Endpoint):
 
 def _events(rows: Sequence[Event]) -> list[object]:
     people = people_by_id({row.actor_id for row in rows if row.actor_id})
-    return [outputs.event(row, people) for row in rows]
+    return [event_facts(row, people) for row in rows]

@@ -15,6 +15,7 @@ from provisioning.services.reading import MOST_LINES
 from provisioning.types import WorkloadSpec
 
 _PROJECT_HELP = "Id or organization/project."
+_FOLLOW_HELP = "`true` is answered 307: go where it leads for a stream."
 _USUAL_DISK_GIB = 20
 
 
@@ -133,4 +134,15 @@ class LogFilters(Filters[LogAsked]):
     tail = serializers.IntegerField(
         min_value=1, max_value=MOST_LINES, required=False, help_text="How many of the last lines; left out: 200."
     )
-    follow = Switch(required=False, help_text="Not offered yet: `true` is answered 400. Ask again instead.")
+    follow = Switch(required=False, help_text=_FOLLOW_HELP)
+
+
+@dataclass(frozen=True, slots=True)
+class EventsAsked:
+    follow: bool = False
+
+
+class EventFilters(Filters[EventsAsked]):
+    into = EventsAsked
+
+    follow = Switch(required=False, help_text=_FOLLOW_HELP)

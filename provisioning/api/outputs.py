@@ -13,7 +13,7 @@ from uuid import UUID
 from billing.types import MICRO, Cost, Hourly
 from core.money import Money, minor_digits, plain, settle
 from core.types import Reason
-from provisioning.models import AcceleratorType, Cluster, Condition, Event, Image, Region, Volume, Workload
+from provisioning.models import AcceleratorType, Cluster, Condition, Image, Region, Volume, Workload
 from provisioning.selectors.catalogue import OfferedShape
 from provisioning.selectors.launching import Preview, QuotaShown
 from provisioning.types import Alternative, ShapeFacts, StopForecast
@@ -167,18 +167,6 @@ def verdict(found: Preview, *, more: Sequence[Reason], currency: str) -> dict[st
         "alternatives": [_alternative(each, price, currency) for each, price in found.alternatives],
         "quotas": [_quota(each) for each in found.quotas],
         "simulated": found.simulated,
-    }
-
-
-def event(row: Event, people: Mapping[UUID, User]) -> dict[str, object]:
-    person = people.get(row.actor_id) if row.actor_id else None
-    return {
-        "id": row.pk,
-        "at": row.at,
-        "code": row.code,
-        "message": row.message,
-        "actor": {"id": row.actor_id, "label": person.email if person else ""} if row.actor_id else None,
-        "details": row.details,
     }
 
 

@@ -167,6 +167,23 @@ class ReportsActivity(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class LogPiece:
+    """What a log has grown by. `mark` tells the driver where the next piece begins; `missed`: lines before these are
+    gone, or there were too many."""
+
+    lines: tuple[str, ...]
+    mark: str
+    missed: bool = False
+
+
+@runtime_checkable
+class FollowsLogs(Protocol):
+    def log_after(self, spec: WorkspaceSpec, mark: str, *, whole: bool) -> LogPiece:
+        """The lines since the mark; since an empty one: the last lines. `whole`: without the line under way."""
+        ...
+
+
 @runtime_checkable
 class KeepsVolumes(Protocol):
     def ensure_volume_absent(self, *, project_id: UUID, volume_id: UUID) -> None:

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 from django.db import models
 
 from core.models import ScopedManager, TenantModel
+from provisioning.enums import Purpose, choices
 
 
 class _Way(TenantModel):
@@ -24,8 +25,13 @@ class _Way(TenantModel):
 
 
 class EntryCode(_Way):
-    """`path`: where in the workspace the person wanted to go."""
+    """Good for its purpose alone. `path`: where in the workspace the person wanted to go; `tail`: how much of what was
+    said before a stream begins with."""
 
+    purpose = models.CharField(
+        max_length=10, choices=choices(Purpose), default=Purpose.ENTER, db_default=Purpose.ENTER.value
+    )
+    tail = models.PositiveIntegerField(default=0, db_default=0)
     code_hash = models.BinaryField(max_length=32, unique=True)
     path = models.CharField(max_length=500, default="/")
     redeemed_at = models.DateTimeField(null=True)

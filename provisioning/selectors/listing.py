@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from provisioning.types import WorkloadSpec
 from tenants.selectors import project_for
 
 if TYPE_CHECKING:
-    from tenants.models import Project
+    from tenants.models import Project, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,19 @@ def volume_for(actor: Actor, volume_id: UUID) -> Volume:
 def events_of(workload: Workload) -> QuerySet[Event]:
     """The whole timeline of a workload that the caller may see."""
     return Event.objects.filter(workload=workload)
+
+
+def event_facts(row: Event, people: Mapping[UUID, User]) -> dict[str, object]:
+    """An event as lists and streams tell it, with the people whom it names."""
+    person = people.get(row.actor_id) if row.actor_id else None
+    return {
+        "id": row.pk,
+        "at": row.at,
+        "code": row.code,
+        "message": row.message,
+        "actor": {"id": row.actor_id, "label": person.email if person else ""} if row.actor_id else None,
+        "details": row.details,
+    }
 
 
 def conditions_of(workload: Workload) -> list[Condition]:

@@ -20,7 +20,7 @@ from core import audit, scope
 from core.types import Actor, ActorKind
 from provisioning.drivers.base import WorkloadDriver, WorkspaceSpec
 from provisioning.durations import duration
-from provisioning.enums import State
+from provisioning.enums import Purpose, State
 from provisioning.errors import WrongState
 from provisioning.models import EntryCode, Workload, WorkspaceEntry
 from provisioning.permissions import authorize_enter, may_enter
@@ -90,12 +90,13 @@ def open_entry(*, actor: Actor, workload_id: UUID, now: datetime, path: str = "/
     EntryCode.objects.create(
         organization_id=workload.organization_id,
         workload=workload,
+        purpose=Purpose.ENTER,
         user_id=workload.owner_id,
         session_key=actor.session_key,
         token_id=actor.token_id,
         created_at=now,
         expires_at=expires_at,
-        code_hash=_hash(code),
+        code_hash=hash_of(code),
         path=_local_path(path),
     )
     audit.record(actor, "workload.opened", workload.ref, now=now)
@@ -104,14 +105,15 @@ def open_entry(*, actor: Actor, workload_id: UUID, now: datetime, path: str = "/
 
 def redeem(*, label: str, code: str, now: datetime) -> Entered | Denied:
     """Spend a code, once, on the workspace that it was made for. The caller has begun the act."""
-    found = entry_code(_hash(code))
+    found = entry_code(hash_of(code))
     if found is None:
         return _SPENT
     with scope.of_organization(found.organization_id):
         row = EntryCode.objects.select_for_update(of=("self",)).select_related("workload__project").get(pk=found.id)
-        if row.redeemed_at is not None or row.expires_at <= now or row.workload.label != label:
+        late = row.redeemed_at is not None or row.expires_at <= now
+        if late or row.workload.label != label or row.purpose != Purpose.ENTER:
             return _SPENT
-        actor = _actor_behind(row, now)
+        actor = actor_behind(row, now)
         if actor is None or not may_enter(actor, row.workload):
             return _UNKNOWN
         cookie, expires_at = secrets.token_urlsafe(32), now + COOKIE_LIFETIME
@@ -123,7 +125,7 @@ def redeem(*, label: str, code: str, now: datetime) -> Entered | Denied:
             token_id=row.token_id,
             created_at=now,
             expires_at=expires_at,
-            cookie_hash=_hash(cookie),
+            cookie_hash=hash_of(cookie),
         )
         EntryCode.objects.filter(pk=row.pk).update(redeemed_at=now)
         audit.record(actor, "workload.entered", row.workload.ref, now=now)
@@ -132,7 +134,7 @@ def redeem(*, label: str, code: str, now: datetime) -> Entered | Denied:
 
 def admit(*, label: str, cookie: str, drivers: Drivers, now: datetime) -> Admitted | Denied:
     """Whether a cookie admits to the workspace of that host now, and where its server listens."""
-    found = workspace_entry(_hash(cookie))
+    found = workspace_entry(hash_of(cookie))
     if found is None:
         return _COME_IN
     with scope.of_organization(found.organization_id):
@@ -180,7 +182,7 @@ def _refusal(row: WorkspaceEntry | None, now: datetime) -> Denied | None:
     """Why an entry does not hold now: expired, signed out, permission lost, or nothing runs."""
     if row is None or row.expires_at <= now:
         return _COME_IN
-    actor = _actor_behind(row, now)
+    actor = actor_behind(row, now)
     if actor is None:
         return _COME_IN
     if not may_enter(actor, row.workload):
@@ -188,7 +190,7 @@ def _refusal(row: WorkspaceEntry | None, now: datetime) -> Denied | None:
     return None if row.workload.state == State.RUNNING else _not_running(row.workload)
 
 
-def _actor_behind(row: EntryCode | WorkspaceEntry, now: datetime) -> Actor | None:
+def actor_behind(row: EntryCode | WorkspaceEntry, now: datetime) -> Actor | None:
     """The person, if the credential that asked is still alive: the portal's session, or the token."""
     if row.token_id is not None:
         token = tokens.living(token_id=row.token_id, now=now)
@@ -230,7 +232,7 @@ def _not_running(workload: Workload) -> Denied:
     return Denied(503, str(workload.state), f"{workload.name} is {workload.state}.")
 
 
-def _hash(secret: str) -> bytes:
+def hash_of(secret: str) -> bytes:
     """Codes and cookies have 256 random bits: they need no slow hash."""
     return hashlib.sha256(secret.encode()).digest()
 

@@ -9,6 +9,7 @@ from core.types import Actor
 from provisioning.drivers.registry import driver_named
 from provisioning.services import entries, reading
 from provisioning.services.entries import Admitted, Denied
+from provisioning.services.listening import EventReader, LogReader
 
 
 def admit(*, label: str, cookie: str, now: datetime) -> Admitted | Denied:
@@ -19,3 +20,13 @@ def admit(*, label: str, cookie: str, now: datetime) -> Admitted | Denied:
 def log_of(*, actor: Actor, workload_id: UUID, tail: int) -> tuple[str, ...]:
     """The last lines of a workload's log. Call it outside any scope: it opens a short one of its own."""
     return reading.log_of(actor=actor, workload_id=workload_id, tail=tail, drivers=driver_named)
+
+
+def log_reader(organization_id: UUID, workload_id: UUID) -> LogReader:
+    """Reads what a workload's log grows by. Ask it outside any scope, one question at a time."""
+    return LogReader(organization_id, workload_id, driver_named)
+
+
+def event_reader(organization_id: UUID, workload_id: UUID) -> EventReader:
+    """The same for its timeline."""
+    return EventReader(organization_id, workload_id)

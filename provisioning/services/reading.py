@@ -8,7 +8,7 @@ from uuid import UUID
 from core import scope
 from core.types import Actor
 from provisioning.drivers.base import DriverUnavailable, WorkloadDriver
-from provisioning.models import Event
+from provisioning.models import Event, Workload
 from provisioning.selectors.specs import spec_of
 from provisioning.selectors.workloads import workload_for
 
@@ -24,9 +24,15 @@ def log_of(*, actor: Actor, workload_id: UUID, tail: int, drivers: Callable[[str
     with scope.of_organization(actor.organization_id):
         workload = workload_for(actor, workload_id)
         spec, driver = spec_of(workload), workload.cluster.driver
-        kept = Event.objects.filter(workload=workload, details__has_key="log").order_by("-id").first()
+        kept = kept_lines(workload)
     try:
         lines = drivers(driver).logs(spec, tail=min(tail, MOST_LINES))
     except DriverUnavailable:
         lines = ()
-    return lines or tuple(kept.details["log"] if kept else ())
+    return lines or kept
+
+
+def kept_lines(workload: Workload) -> tuple[str, ...]:
+    """The last lines of the run that failed last, as its event holds them."""
+    kept = Event.objects.filter(workload=workload, details__has_key="log").order_by("-id").first()
+    return tuple(kept.details["log"]) if kept else ()

@@ -30,6 +30,8 @@ QUICK = Clocks(
     linger=0.5,
     drain=1.0,
     sweep=0.05,
+    listen=0.05,
+    heartbeat=0.2,
 )
 
 

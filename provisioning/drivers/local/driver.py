@@ -22,6 +22,7 @@ from provisioning.drivers.base import (
     ActivityReading,
     DriverUnavailable,
     Endpoint,
+    LogPiece,
     Observation,
     Phase,
     ProbeFailed,
@@ -53,7 +54,7 @@ DAY_US = 24 * 3600 * 1_000_000
 
 
 class LocalDriver:
-    """Offers WorkloadDriver, ReportsActivity, KeepsVolumes, FindsStrays and StatesCaveats."""
+    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, KeepsVolumes, FindsStrays and StatesCaveats."""
 
     def __init__(self, config: LocalConfig) -> None:
         self.config = config
@@ -107,6 +108,11 @@ class LocalDriver:
 
     def logs(self, spec: WorkspaceSpec, *, tail: int) -> tuple[str, ...]:
         return logs.tail_of(places.places_of(spec.workload_id, self.config).log, lines=tail)
+
+    def log_after(self, spec: WorkspaceSpec, mark: str, *, whole: bool) -> LogPiece:
+        known = self._read(spec.workload_id)
+        run = known.incarnation if known is not None else ""
+        return logs.after(places.places_of(spec.workload_id, self.config).log, run, mark, whole=whole)
 
     def activity(self, spec: WorkspaceSpec, *, now: datetime) -> ActivityReading:
         known = self._read(spec.workload_id)
