@@ -59,6 +59,13 @@ def open_shop(*, h100: int = 8, vcpus: int = 512, memory_gib: int = 8192) -> Non
         publish_offer(actor=house.SYSTEM, offer=offer, now=LONG_AGO)
 
 
+def offer_shape(shape: ShapeOffer) -> None:
+    """One more size in the same region."""
+    offer = Offer(region="here", region_label="Here", clusters=(), accelerators=(), shapes=(shape,), images=())
+    with house.an_act(), scope.of_platform():
+        publish_offer(actor=house.SYSTEM, offer=offer, now=LONG_AGO)
+
+
 @dataclass
 class Clock:
     now: datetime = NOON
