@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Collection
 
 NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,46}[a-z0-9])?")
+NAME_CONSTRAINT = "workload_name_once_among_the_living"
 NAME_RULE = "Use 1 to 48 lower-case letters, digits and hyphens; begin with a letter, do not end with a hyphen."
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _LABEL_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"

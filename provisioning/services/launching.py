@@ -16,6 +16,7 @@ from core.types import Actor
 from provisioning.enums import DesiredState, State, VolumeState
 from provisioning.errors import NameTaken, NotAdmitted, VolumeUnavailable
 from provisioning.models import Volume, Workload
+from provisioning.naming import NAME_CONSTRAINT
 from provisioning.selectors.launching import Chosen, chosen, disk_of, judge, propose_name
 from provisioning.services import holdings
 from provisioning.services.transitions import locked, transition
@@ -26,7 +27,6 @@ from tenants.permissions import authorize
 if TYPE_CHECKING:
     from tenants.models import Project
 
-_NAME_CONSTRAINT = "workload_name_once_among_the_living"
 _KEY_CONSTRAINT = "workload_asked_once"
 _VOLUME_CONSTRAINT = "workload_alone_on_its_volume"
 _TRIES = 8
@@ -56,7 +56,7 @@ def launch(*, actor: Actor, project: Project, spec: WorkloadSpec, now: datetime,
             known = _asked_before(actor, request_key)
             if known is not None:
                 return known
-            if spec.name or _NAME_CONSTRAINT not in str(error):
+            if spec.name or NAME_CONSTRAINT not in str(error):
                 raise _explained(error, named) from error
     raise NameTaken(f"Each name tried in {project.slug} was taken in the meantime. Give one yourself.")
 
@@ -165,7 +165,7 @@ def _locked(workload_id: UUID) -> Workload:
 
 
 def _explained(error: IntegrityError, spec: WorkloadSpec) -> Exception:
-    if _NAME_CONSTRAINT in str(error):
+    if NAME_CONSTRAINT in str(error):
         return NameTaken(f"There is a workload called {spec.name} in this project. Choose another name.")
     if _VOLUME_CONSTRAINT in str(error):
         return VolumeUnavailable("Another workload has this disk.")

@@ -57,11 +57,12 @@ def transition(workload: Workload, move: Move, *, actor: Actor, now: datetime) -
         fields["reason"] = move.reason.as_json() if move.reason else None
     if move.ends_as is not None:
         fields["ends_as"] = move.ends_as
-    old = _shown(workload)
+    fields |= dict(move.sets)
+    old = _shown(workload, move)
     _compare_and_set(workload, before, fields)
     if move.message:
         note(workload, actor, move.verb, move.message, at=at, details=_details(move))
-    audit.record(actor, move.verb, workload.ref, now=at, before=old, after=_shown(workload))
+    audit.record(actor, move.verb, workload.ref, now=at, before=old, after=_shown(workload, move))
     wake(workload)
     return workload
 
@@ -128,5 +129,14 @@ def _compare_and_set(workload: Workload, before: State, fields: dict[str, object
         setattr(workload, name, value)
 
 
-def _shown(workload: Workload) -> dict[str, Json]:
-    return {"state": str(workload.state), "desired_state": str(workload.desired_state), "reason": workload.reason}
+def _shown(workload: Workload, move: Move) -> dict[str, Json]:
+    states: dict[str, Json] = {
+        "state": str(workload.state),
+        "desired_state": str(workload.desired_state),
+        "reason": workload.reason,
+    }
+    return states | {name: _worded(getattr(workload, name)) for name, _ in move.sets}
+
+
+def _worded(value: str | datetime | None) -> Json:
+    return value.isoformat() if isinstance(value, datetime) else value

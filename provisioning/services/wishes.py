@@ -13,7 +13,7 @@ from provisioning.durations import duration
 from provisioning.enums import DesiredState, State, VolumeState
 from provisioning.errors import NameTaken, NotAdmitted, WrongState
 from provisioning.models import Workload
-from provisioning.naming import NAME_RULE, is_name
+from provisioning.naming import NAME_CONSTRAINT, NAME_RULE, is_name
 from provisioning.permissions import authorize_act
 from provisioning.selectors.catalogue import active_shapes, prices_for
 from provisioning.selectors.launching import Chosen, judge
@@ -141,10 +141,11 @@ def extend(*, actor: Actor, workload_id: UUID, now: datetime, version: int | Non
     if workload.state != S.RUNNING:
         raise WrongState(f"{workload.name} does not run: there is nothing to keep.")
     until = max(now + duration("EXTEND_BY"), workload.stop_extended_until or now)
-    Workload.objects.filter(pk=workload.pk).update(stop_extended_until=until, warned_at=None)
-    workload.stop_extended_until, workload.warned_at = until, None
     move = Move(
-        verb="workload.extended", message=f"Kept until {until:%H:%M} UTC on {until:%-d %B %Y}.", keeps_reason=True
+        verb="workload.extended",
+        message=f"Kept until {until:%H:%M} UTC on {until:%-d %B %Y}.",
+        keeps_reason=True,
+        sets=(("stop_extended_until", until), ("warned_at", None)),
     )
     return transition(workload, move, actor=actor, now=now)
 
@@ -156,15 +157,19 @@ def rename(*, actor: Actor, workload_id: UUID, name: str, now: datetime, version
     _refuse(workload, set(_GONE), "cannot be renamed")
     if not is_name(name):
         raise Invalid([FieldError("name", "malformed", NAME_RULE)])
+    move = Move(
+        verb="workload.renamed",
+        message=f"Renamed from {workload.name} to {name}.",
+        keeps_reason=True,
+        sets=(("name", name),),
+    )
     try:
         with transaction.atomic():
-            Workload.objects.filter(pk=workload.pk).update(name=name)
+            return transition(workload, move, actor=actor, now=now)
     except IntegrityError as error:
+        if NAME_CONSTRAINT not in str(error):
+            raise
         raise NameTaken(f"There is a workload called {name} in this project. Choose another name.") from error
-    message = f"Renamed from {workload.name} to {name}."
-    workload.name = name
-    move = Move(verb="workload.renamed", message=message, keeps_reason=True)
-    return transition(workload, move, actor=actor, now=now)
 
 
 def _for_act(actor: Actor, workload_id: UUID, version: int | None) -> Workload:
