@@ -73,8 +73,6 @@ class Scene:
 def launch_page(request: HttpRequest) -> HttpResponse:
     """The form; a POST launches. The same form sent twice gives the same workload."""
     scene = _scene(request, request.POST if request.method == "POST" else request.GET)
-    if not scene.projects:
-        raise Forbidden(Permission.LAUNCH_WORKLOAD, organization_of(scene.actor).ref, ask="an admin of the project")
     if request.method != "POST":
         return _page(request, scene, _form(scene, _first_values(scene, request.GET)))
     form = _form(scene, request.POST)
@@ -116,10 +114,13 @@ def launch_panel(request: HttpRequest) -> HttpResponse:
 def _scene(request: HttpRequest, values: QueryDict) -> Scene:
     actor: Actor = request.actor  # type: ignore[attr-defined]
     now = timezone.now()
+    projects = list(projects_with(actor, Permission.LAUNCH_WORKLOAD))
+    if not projects:
+        raise Forbidden(Permission.LAUNCH_WORKLOAD, organization_of(actor).ref, ask="an admin of the project")
     return Scene(
         actor=actor,
         now=now,
-        projects=list(projects_with(actor, Permission.LAUNCH_WORKLOAD)),
+        projects=projects,
         shapes=offered_shapes(organization_of(actor).currency, now),
         here=project_here(request),
         volume=_volume(actor, values.get("volume", ""), now),
@@ -211,7 +212,7 @@ def _choice(offer: OfferedShape, chosen: str, currency: str) -> dict[str, object
     return {
         "value": facts.slug,
         "title": facts.label,
-        "detail": f"{facts.vcpus} cores · {facts.memory_gib} GiB memory",
+        "detail": f"{facts.vcpus} cores · {facts.memory_gib:,} GiB memory",
         "price": rate(price, currency) if price is not None else None,
         "checked": facts.slug == chosen,
         "disabled": price is None,
