@@ -138,8 +138,8 @@ class Move:
     """A change to make. `to`: the states to pass through, the last one to stay in; empty: a wish or fact alone.
 
     `verb` goes to the audit chain, `message` to the timeline (empty: no line). `desired`: the wish it carries. `reason`
-    None clears the reason, unless `keeps_reason`. `log`: the last lines of what failed. `sets`: other columns; the audit
-    event shows them before and after.
+    None clears the reason, unless `keeps_reason`. `log`: the last lines of what failed. `sets`: other columns, which
+    the audit event shows before and after.
     """
 
     verb: str
