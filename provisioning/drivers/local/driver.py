@@ -192,7 +192,9 @@ class LocalDriver:
             record.write(str(placed.run), first)
             try:
                 image = launch.image_of(spec, self.config)
-                launch.launch(spec, image, first, lock, self.config)
+                told = launch.launch(spec, image, first, lock, self.config)
+                if told and self._read(spec.workload_id) == first:
+                    raise CannotStart("start_failed", "The server's keeper could not start.")
             except CannotStart as refusal:
                 self._record_refusal(spec.workload_id, first, refusal.reason)
             except OSError as error:

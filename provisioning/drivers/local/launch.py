@@ -59,8 +59,8 @@ def image_of(spec: WorkspaceSpec, config: LocalConfig) -> LocalImage:
     return image
 
 
-def launch(spec: WorkspaceSpec, image: LocalImage, first: record.Record, lock: int, config: LocalConfig) -> None:
-    """Start a keeper that takes the lock over. Returns when it has recorded itself, or is gone."""
+def launch(spec: WorkspaceSpec, image: LocalImage, first: record.Record, lock: int, config: LocalConfig) -> bool:
+    """Start a keeper that takes the lock over. True when it has recorded itself, or is gone; False: nobody knows."""
     placed = places.places_of(spec.workload_id, config)
     kind = isolation.isolation_of(config).kind
     uid = uid_of(spec.project_id, config) if kind in (NAMESPACE, UID) else None
@@ -69,16 +69,16 @@ def launch(spec: WorkspaceSpec, image: LocalImage, first: record.Record, lock: i
     places.make_volume(home, uid=uid, passable=passable)
     places.make_scratch(placed, uid=uid)
     places.name_user(placed, uid=os.geteuid() if uid is None else uid, home=INSIDE_HOME)
-    _start(_order(spec, image, first, lock, config, kind=kind, uid=uid), spec, placed)
+    return _start(_order(spec, image, first, lock, config, kind=kind, uid=uid), spec, placed)
 
 
-def _start(asked: Order, spec: WorkspaceSpec, placed: Places) -> None:
+def _start(asked: Order, spec: WorkspaceSpec, placed: Places) -> bool:
     anonymous = os.memfd_create("order")
     log = os.open(placed.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
     try:
         os.write(anonymous, order.dump(asked))
         os.lseek(anonymous, 0, os.SEEK_SET)
-        subprocess.run(
+        done = subprocess.run(
             [
                 *(sys.executable, "-S", "-E", "-m", "provisioning.drivers.local.keeper"),
                 str(spec.workload_id),
@@ -97,6 +97,7 @@ def _start(asked: Order, spec: WorkspaceSpec, placed: Places) -> None:
     finally:
         os.close(anonymous)
         os.close(log)
+    return done.returncode >= 0  # one that was killed could not tell
 
 
 def _order(

@@ -78,7 +78,7 @@ def are_ours(config: LocalConfig) -> bool:
     """A run folder outside the state folder could have been laid there by anybody."""
     try:
         found = config.run_dir.lstat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 

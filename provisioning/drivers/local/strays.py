@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from uuid import UUID
 
 from provisioning.drivers.base import DriverUnavailable
@@ -44,7 +45,8 @@ def settle(workload_id: UUID, known: Record, placed: Places, installation: str) 
     """The end of a run whose keeper did not record it.
 
     Where processes were found alive, the end is the instant at which the last one went; else it is
-    the keeper's last heartbeat, the last certain observation.
+    the keeper's last heartbeat, the last certain observation. Where whoever started it was killed
+    before a keeper lived, nothing has begun: there is nothing to answer for, and it may start.
     """
     last_certain = record.last_beat(str(placed.run)) or record.now_us()
     rebooted = known.boot != procfs.boot_id()
@@ -53,16 +55,17 @@ def settle(workload_id: UUID, known: Record, placed: Places, installation: str) 
     if not rebooted:
         limits.remove(known.cgroups)
     places.clear_scratch(placed)
-    code, message, phase = _verdict(known, rebooted=rebooted)
-    return record.ended(known, phase=phase, at=last_certain, code=code, message=message)
+    code, message = _verdict(known, rebooted=rebooted)
+    settled = record.ended(known, phase=record.STOPPED, at=last_certain, code=code, message=message)
+    return replace(settled, acknowledged=known.started_at is None)
 
 
-def _verdict(known: Record, *, rebooted: bool) -> tuple[str, str, str]:
+def _verdict(known: Record, *, rebooted: bool) -> tuple[str, str]:
     if rebooted:
-        return "machine_restarted", "The machine was restarted.", record.STOPPED
+        return "machine_restarted", "The machine was restarted."
     if known.started_at is None:
-        return "start_failed", "The server's keeper could not start.", record.FAILED
-    return "interrupted", "The process that kept the server was killed.", record.STOPPED
+        return "start_interrupted", "Its start was interrupted."
+    return "interrupted", "The process that kept the server was killed."
 
 
 def _left(workload_id: UUID, cgroups: tuple[str, ...], installation: str) -> list[Process]:
