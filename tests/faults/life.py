@@ -52,9 +52,9 @@ class Life:
         if name != "create":
             wish(self.tenant, "alice", getattr(wishes, name), self.row, timezone.now())
 
-    def work(self, until: State, *, fatal: int, lease: float = DYING_LEASE) -> Outcome:
+    def work(self, until: State, *, fatal: int) -> Outcome:
         """A worker that is killed before its n-th effect, unless it reaches the state first."""
-        return self.workers.do(self.job(until, fatal=fatal, lease=lease))[0]
+        return self.workers.do(self.job(until, fatal=fatal, lease=DYING_LEASE))[0]
 
     def rescue(self, until: State) -> None:
         """The sweep of another worker goes on with what it finds."""
