@@ -53,7 +53,7 @@ class TestTables:
             for model in our_models()
             for field in model._meta.get_fields()
             if field.concrete
-            and field.is_relation
+            and field.related_model is not None
             and field.related_model._meta.app_label in ORDER
             and ORDER[field.related_model._meta.app_label] > ORDER[model._meta.app_label]
         ]

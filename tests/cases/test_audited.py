@@ -17,6 +17,7 @@ from django.urls import get_resolver
 from core import scope
 from core.models import AuditEvent
 from core.types import PLATFORM_ORGANIZATION_ID
+from provisioning.models import Workload
 from provisioning.services import wishes
 from tenants.models import AccessToken, Project, Quota
 from tenants.services import quotas
@@ -62,7 +63,7 @@ def _launch(_: Stage) -> Act:
     return Act("alice", form={**form, "shape": "cpu-4"}, changes=True)
 
 
-def _wish(on: Callable[[Stage], object], *, changes: bool = True) -> Callable[[Stage], Act]:
+def _wish(on: Callable[[Stage], Workload], *, changes: bool = True) -> Callable[[Stage], Act]:
     return lambda found: Act("alice", {"workload_id": on(found).pk}, changes=changes)
 
 
@@ -157,6 +158,7 @@ class TestEveryPage:
 
         assert response.status_code == 500
         [event] = events
+        assert event.reason
         assert (event.verb, event.outcome, event.reason["code"]) == (one.route.verb, "failed", "crashed")
         assert event.actor_id == found.tenant.people[act.person].pk
 
@@ -294,6 +296,7 @@ class TestSigning:
 
         [event] = events
         assert (event.verb, event.outcome, event.actor_kind) == ("person.signed_in", "denied", "anonymous")
+        assert event.reason
         assert (event.object_id, event.reason["code"]) == (str(aurora.people["alice"].pk), "wrong_credentials")
 
     def test_an_unknown_address_is_denied_in_the_platforms_chain_and_not_kept(self, aurora):

@@ -18,7 +18,7 @@ def database(django_db_setup, django_db_blocker):
         if connection.settings_dict["NAME"].startswith("test_"):
             yield
             return
-        made = setup_databases(verbosity=0, interactive=False, aliases={"default"}, serialized_aliases=set())
+        made = setup_databases(verbosity=0, interactive=False, aliases={"default": None}, serialized_aliases=[])
         yield
         teardown_databases(made, verbosity=0)
 

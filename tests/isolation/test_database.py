@@ -6,6 +6,7 @@ import psycopg
 import pytest
 from django.db import connection, models
 from psycopg import errors, sql
+from psycopg.types.json import Jsonb
 
 from core import scope
 from core.rls import _organization_keys, _tenant_keys
@@ -74,7 +75,7 @@ class TestEveryTable:
         row = owner.execute(
             f'SELECT to_jsonb(t) FROM "{table}" t WHERE {key_of(model)} = %s LIMIT 1', [world.borealis.organization.pk]
         ).fetchone()[0]
-        copy = psycopg.types.json.Jsonb(row)
+        copy = Jsonb(row)
 
         for context in (world.aurora, None):
             with web.transaction(force_rollback=True):
@@ -84,6 +85,10 @@ class TestEveryTable:
                     web.execute(
                         f'INSERT INTO "{table}" SELECT * FROM jsonb_populate_record(NULL::"{table}", %s)', [copy]
                     )
+
+
+def _foreign_keys(model) -> list[models.ForeignKey]:
+    return [field for field in model._meta.local_fields if isinstance(field, models.ForeignKey)]
 
 
 def leave_only_the_keys(owner, table):
@@ -129,8 +134,8 @@ def test_the_keys_above_are_all_there_are():
     others = {
         f"{model._meta.label}.{field.name} → {field.related_model._meta.label}"
         for model in tenant_owned()
-        for field in model._meta.local_fields
-        if isinstance(field, models.ForeignKey) and field.name != "organization" and (model, field.name) not in known
+        for field in _foreign_keys(model)
+        if field.name != "organization" and (model, field.name) not in known
     }
 
     assert {other.partition(" → ")[2] for other in others} == {

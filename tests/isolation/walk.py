@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import cast
 
 from django.http import HttpResponse
 from django.test import Client
@@ -119,14 +120,12 @@ def writes() -> list[Address]:
 def ask(client: Client, one: Address, tenant: Tenant, ids: Ids, query: str = "") -> HttpResponse:
     path = one.of(ids) + query
     if one.view is not None:
-        return send(client, one.method, path, one.body(tenant, ids))
-    if one.method == "get":
-        return client.get(path)
-    return client.post(path, form(one, ids))
+        return cast(HttpResponse, send(client, one.method, path, one.body(tenant, ids)))
+    return cast(HttpResponse, client.get(path) if one.method == "get" else client.post(path, form(one, ids)))
 
 
 def form(one: Address, ids: Ids) -> dict[str, object]:
-    return {
+    forms: dict[str, dict[str, object]] = {
         "/launch": {
             "project": ids["project_slug"],
             "image": "jupyterlab",
@@ -137,7 +136,8 @@ def form(one: Address, ids: Ids) -> dict[str, object]:
         },
         "/tokens": {"name": "script", "expires": "30"},
         "/quotas/<uuid:quota_id>/limit": {"limit": "12"},
-    }.get(one.path, {})
+    }
+    return forms.get(one.path, {})
 
 
 def queries(one: Address, ids: Ids) -> Iterator[str]:

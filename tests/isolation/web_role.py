@@ -23,9 +23,9 @@ class Login:
     password: str
     database: str
 
-    def connect(self, **options: bool) -> psycopg.Connection:
+    def connect(self) -> psycopg.Connection:
         return psycopg.connect(
-            host=self.host, port=self.port, user=self.user, password=self.password, dbname=self.database, **options
+            host=self.host, port=self.port, user=self.user, password=self.password, dbname=self.database
         )
 
 
@@ -67,7 +67,7 @@ _OWNER: dict[str, str] = {}
 
 def _reconnect(place: dict[str, object]) -> None:
     connection.close()
-    connection.close_pool()
+    connection.close_pool()  # type: ignore[attr-defined]
     connection.settings_dict.update(place)
 
 

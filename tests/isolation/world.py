@@ -12,6 +12,7 @@ from django.utils import timezone
 from psycopg import sql
 
 from core.acts import Source, SourceKind, begin
+from provisioning.enums import Source as Sign
 from provisioning.models import Workload
 from provisioning.services import activity, entries, launching, wishes
 from provisioning.types import Signals
@@ -101,7 +102,7 @@ def _open(world: World, tenant: Tenant, person: str, workload: Workload) -> entr
 
 def _signals(at: datetime) -> Signals:
     return Signals(
-        at=at, busy_kernels=1, busy_terminals=0, detached=0, connections=1, last_activity=at, last_source="kernel"
+        at=at, busy_kernels=1, busy_terminals=0, detached=0, connections=1, last_activity=at, last_source=Sign.KERNEL
     )
 
 
