@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import io
+import os
 import secrets
+from unittest import mock
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from psycopg import sql
 
 from portal.up import roles
@@ -104,3 +109,26 @@ class TestPrepare:
             roles.prepare("postgresql://nobody:x@127.0.0.1:1/none", "word")
 
         assert len(str(caught.value).splitlines()) == 1
+
+
+class TestPrepareDatabase:
+    """The command, for databases that `make up` does not start."""
+
+    def test_it_prepares_what_the_two_addresses_name(self, database):
+        web = roles.app_url(database, "a word")
+
+        with mock.patch.dict(os.environ, {"DATABASE_OWNER_URL": database, "DATABASE_URL": web}):
+            call_command("prepare_database", stdout=io.StringIO())
+
+        with psycopg.connect(web) as connection:
+            assert connection.execute("SELECT current_user::text").fetchone() == ("steelyard_app",)
+
+    @pytest.mark.parametrize("given", [{"DATABASE_OWNER_URL": ""}, {"DATABASE_URL": "postgresql://other:x@host/name"}])
+    def test_what_it_needs_is_told_in_one_line(self, database, given):
+        proper = {"DATABASE_OWNER_URL": database, "DATABASE_URL": roles.app_url(database, "a word")}
+
+        with (
+            mock.patch.dict(os.environ, proper | given),
+            pytest.raises(CommandError, match="Give the owner's address in DATABASE_OWNER_URL"),
+        ):
+            call_command("prepare_database")

@@ -113,6 +113,12 @@ class TestRefusal:
         assert said.startswith("web fails to start:")
         assert stand_in.processes() == []
 
+    def test_what_a_killed_restore_left_is_not_started(self, stand_in):
+        stand_in.state.mkdir()
+        (stand_in.state / "restore.unfinished").touch()
+
+        assert "was interrupted: remove that folder and restore again" in stand_in.refused()
+
     def test_a_missing_workspace_python_is_told(self, stand_in):
         (stand_in.root / ".venv-workspace" / "bin" / "python").unlink()
 
