@@ -52,7 +52,7 @@ class TestOutside:
 
     def test_every_task_name_is_registered(self):
         names = {
-            node.value.value
+            str(node.value.value)
             for path, tree in trees()
             if path.name == "enums.py"
             for found in ast.walk(tree)
