@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Protocol
@@ -13,6 +14,15 @@ register = template.Library()
 
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
 _STEPS = ((60, "second"), (60, "minute"), (24, "hour"), (7, "day"))
+_PROGRAMS = (r"(Edg)/(\d+)", r"(Firefox)/(\d+)", r"((?:Headless)?Chrome)/(\d+)", r"(Version)/(\d+).* Safari")
+_SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS", "macOS"),
+    ("Linux", "Linux"),
+)
 _JUST_NOW = 10
 """Seconds for which it is still, or nearly, now."""
 
@@ -96,6 +106,17 @@ def share(per_mille: int) -> str:
 def times(count: int | str) -> range:
     """For loops that only repeat."""
     return range(int(count))
+
+
+@register.filter
+def browser(user_agent: str) -> str:
+    """Chrome 156 on Linux; what is not known stands as it came."""
+    program = next((found for pattern in _PROGRAMS if (found := re.search(pattern, user_agent))), None)
+    system = next((name for word, name in _SYSTEMS if word in user_agent), "")
+    if program is None:
+        return user_agent or "–"
+    name = program.group(1).removeprefix("Headless").replace("Edg", "Edge").replace("Version", "Safari")
+    return f"{name} {program.group(2)}" + (f" on {system}" if system else "")
 
 
 def _written(amount: Decimal, currency: str) -> str:

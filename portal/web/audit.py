@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, time
 from urllib.parse import urlencode
 from uuid import UUID
@@ -36,9 +37,10 @@ def audit_list(request: HttpRequest) -> HttpResponse:
     before = _as_uuid(request.GET.get("before", ""))
     rows = list((found.filter(pk__lt=before) if before else found).order_by("-id")[: PAGE + 1])
     shown = rows[:PAGE]
-    people = people_by_id({row.actor_id for row in shown if row.actor_id})
+    people = people_by_id({one for row in shown for one in (row.actor_id, _person(row)) if one})
+    names = {key: person.full_name for key, person in people.items()}
     context = {
-        "events": [_event(row, people[row.actor_id].full_name if row.actor_id in people else "") for row in shown],
+        "events": [_event(row, names) for row in shown],
         "filters": {"verbs": _verbs(actor), "outcomes": [{"value": o, "label": _WORDS[o][0]} for o in Outcome]},
         "chosen": chosen,
         "page": {
@@ -66,7 +68,15 @@ def _filtered(found: QuerySet[AuditEvent], chosen: dict[str, str]) -> QuerySet[A
     return found
 
 
-def _event(row: AuditEvent, name: str) -> dict[str, object]:
+def _person(row: AuditEvent) -> UUID | None:
+    """The person that an event is about, where it is about one."""
+    return _as_uuid(row.object_id) if row.object_kind == "person" else None
+
+
+def _event(row: AuditEvent, names: Mapping[UUID, str]) -> dict[str, object]:
+    name = names.get(row.actor_id, "") if row.actor_id else ""
+    about = _person(row)
+    label = (names.get(about, "") if about else "") or row.object_label or row.object_id
     word, tone = _WORDS[Outcome(row.outcome)]
     return {
         "id": row.pk,
@@ -74,7 +84,7 @@ def _event(row: AuditEvent, name: str) -> dict[str, object]:
         "actor": name or row.actor_part or "Steelyard",
         "actor_kind": "" if name else "the platform",
         "verb": row.verb,
-        "object": f"{row.object_kind} {row.object_label or row.object_id}".strip(),
+        "object": f"{row.object_kind} {label}".strip(),
         "object_url": "",
         "outcome": word,
         "tone": tone,

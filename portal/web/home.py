@@ -19,7 +19,7 @@ from core.types import Actor
 from portal.web.here import project_here
 from portal.web.numbers import exactly, rate
 from portal.web.quotas import resource_words
-from portal.web.workloads.rows import rows_context, running_rate, with_relations
+from portal.web.workloads.rows import Standing, rows_context, standing_of, with_relations
 from provisioning.selectors.workloads import living_workloads_visible_to
 from tenants.selectors import quota_lines
 
@@ -37,20 +37,20 @@ def home(request: HttpRequest) -> HttpResponse:
         return render(request, "portal/no_organization.html")
     now = timezone.now()
     mine = with_relations(living_workloads_visible_to(actor).filter(owner_id=actor.person_id))[:_MINE]
-    running, hourly, resting, resting_rate, currency = running_rate(actor, now)
+    standing = standing_of(actor, now)
+    resting, currency = standing.stopped + standing.failed, standing.currency
     cost, exact = _month(actor, now, currency)
     project = project_here(request)
     context = {
         "greeting": f"{_greeting(timezone.localtime(now).hour)}, {request.user.full_name.split(' ')[0]}",
-        "summary": _summary(running, resting),
-        "launch_url": reverse("launch"),
-        "running": running,
-        "rate": rate(hourly, currency) if running else None,
+        "summary": _summary(standing),
+        "running": standing.running,
+        "rate": rate(standing.hourly, currency) if standing.running else None,
         "month": timezone.localtime(now).strftime("%B"),
         "month_cost": cost,
         "month_exact": exact,
         "stopped": resting,
-        "stopped_rate": rate(resting_rate, currency) if resting else None,
+        "stopped_rate": rate(standing.resting_hourly, currency) if resting else None,
         **rows_context(actor, list(mine), f"{reverse('workloads')}?mine=1"),
         "quota_project": project.name if project else "",
         "quotas": [
@@ -80,7 +80,5 @@ def _greeting(hour: int) -> str:
     return "Good afternoon" if hour < 18 else "Good evening"
 
 
-def _summary(running: int, resting: int) -> str:
-    if not running and not resting:
-        return "Nothing runs. Launch a workspace to begin."
-    return f"{running} {'workspace runs' if running == 1 else 'workspaces run'}, {resting} stopped."
+def _summary(standing: Standing) -> str:
+    return f"{standing.words}." if standing.words else "Nothing runs. Launch a workspace to begin."

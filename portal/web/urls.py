@@ -20,6 +20,7 @@ urlpatterns = [
     path("workspaces/<uuid:workload_id>/timeline", detail.timeline_part, name="workload-timeline"),
     path("workspaces/<uuid:workload_id>/cost", detail.cost_part, name="workload-cost"),
     path("workspaces/<uuid:workload_id>/stops", detail.stops_part, name="workload-stops"),
+    path("workspaces/<uuid:workload_id>/warning", detail.warning_part, name="workload-warning"),
     path("workspaces/<uuid:workload_id>/activity", detail.activity_part, name="workload-activity"),
     path("workspaces/<uuid:workload_id>/logs", acts.workload_logs, name="workload-logs"),
     path("workspaces/<uuid:workload_id>/open", acts.workload_open, name="workload-open"),

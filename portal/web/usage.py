@@ -25,6 +25,7 @@ from core.routes import route
 from core.types import Actor
 from portal.web.months import Pages, pages_of
 from portal.web.numbers import exactly, hours_as_time, hours_words, per_mille, rate
+from portal.web.workloads.rows import launch_url_for
 from tenants.enums import Permission
 from tenants.permissions import holds
 from tenants.selectors import organization_of, people_by_id
@@ -59,7 +60,7 @@ def usage_month(request: HttpRequest) -> HttpResponse:
         "total_exact": exactly(total, organization.currency),
         "total_held": sum((hours_as_time(row.running_hours) for row in so_far.by_project.rows), timedelta()),
         "as_of": min(now, pages.month.end),
-        "launch_url": reverse("launch"),
+        "launch_url": launch_url_for(actor),
         "projects": _shares(so_far.by_project, total, organization.currency),
         "people": _shares(so_far.by_user, total, organization.currency),
         "sessions": _session_rows(list(page.object_list), organization, now),
@@ -159,7 +160,7 @@ def _session_rows(rows: Sequence[UsageSession], organization: Organization, now:
             "workload": row.workload_label,
             "workload_url": reverse("workload", args=[row.workload_id]),
             "user": people[row.user_id].full_name if row.user_id in people else "",
-            "what": f"{row.sku.label} × {hours_words(Fraction(row.quantity_micro, 1_000_000))}",
+            "what": _what(row),
             "started": row.during.lower,
             "ended": row.during.upper,
             "held": (row.during.upper or now) - row.during.lower,
@@ -168,6 +169,11 @@ def _session_rows(rows: Sequence[UsageSession], organization: Organization, now:
         }
         for row in rows
     ]
+
+
+def _what(row: UsageSession) -> str:
+    quantity = hours_words(Fraction(row.quantity_micro, 1_000_000))
+    return f"{row.sku.label}, {quantity} GiB" if row.sku.unit == "gib_hour" else f"{row.sku.label} × {quantity}"
 
 
 def _invoice_line(entry: InvoiceLine, currency: str, usage_url: str) -> dict[str, object]:

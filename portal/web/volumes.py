@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET
 from core.routes import route
 from core.types import Actor
 from portal.web.numbers import rate
+from portal.web.workloads.rows import launch_url_for
 from portal.web.workloads.words import state_words
 from provisioning.selectors.catalogue import prices_for
 from provisioning.selectors.spans import volume_kept
@@ -60,6 +61,6 @@ def volume_list(request: HttpRequest) -> HttpResponse:
             for volume in kept_volumes(actor, now)
         ],
         "kept_days": volume_kept().days,
-        "launch_url": reverse("launch"),
+        "launch_url": launch_url_for(actor),
     }
     return render(request, "portal/volumes/list.html", context)

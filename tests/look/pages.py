@@ -23,6 +23,8 @@ PAGES: Mapping[str, Sample] = {
     "workload/timeline": Sample("portal/workloads/_timeline.html", work.running),
     "workload/cost": Sample("portal/workloads/_cost.html", work.running),
     "workload/stops": Sample("portal/workloads/_stops.html", work.running),
+    "workload/warning": Sample("portal/workloads/_warning.html", work.running),
+    "workload/logs": Sample("portal/workloads/_logs.html", work.running),
     "workload/activity": Sample("portal/workloads/_activity.html", work.running),
     "volumes": Sample("portal/volumes/list.html", work.volumes),
     "volumes-empty": Sample("portal/volumes/list.html", dict),
@@ -54,6 +56,7 @@ PAGES: Mapping[str, Sample] = {
     "403": Sample("403.html", status=403),
     "403-csrf": Sample("403_csrf.html", status=403),
     "404": Sample("404.html", status=404),
+    "refused": Sample("refused.html", samples.refused, status=409),
     "429": Sample("429.html", status=429),
     "500": Sample("500.html", status=500),
 }

@@ -144,3 +144,11 @@ def sessions() -> Context:
             for index, name in enumerate(browsers)
         ],
     }
+
+
+def refused() -> Context:
+    return {
+        "status": 409,
+        "sentences": ["4 H200 GPUs over (0 used + 8 asked > 4).", "Ask an owner of the organisation."],
+        "back": "/launch",
+    }

@@ -84,3 +84,22 @@ def test_what_is_left_is_never_below_nothing() -> None:
 
 def test_a_share_has_one_digit() -> None:
     assert look.share(372) == "37.2 %"
+
+
+class TestBrowser:
+    @pytest.mark.parametrize(
+        ("sent", "shown"),
+        [
+            (
+                "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/141.0.0.0 Safari/537.36",
+                "Chrome 141 on Linux",
+            ),
+            ("Mozilla/5.0 (Windows NT 10.0) Chrome/141.0 Safari/537.36 Edg/141.0", "Edge 141 on Windows"),
+            ("Mozilla/5.0 (Macintosh; Intel Mac OS X 15) Version/18.1 Safari/605.1", "Safari 18 on macOS"),
+            ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox 140 on Linux"),
+            ("curl/8.5", "curl/8.5"),
+            ("", "–"),
+        ],
+    )
+    def test_is_told_by_name_version_and_system(self, sent, shown):
+        assert look.browser(sent) == shown

@@ -220,7 +220,7 @@ def _events() -> list[Thing]:
 
 
 def running() -> Context:
-    parts = ("head", "timeline", "cost", "stops", "activity")
+    parts = ("head", "timeline", "cost", "stops", "warning", "activity", "logs")
     return {
         "workload": Thing(
             id="1",

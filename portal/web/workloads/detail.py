@@ -19,6 +19,7 @@ from billing.selectors.usage import session_costs
 from core.money import settle, settle_parts
 from core.routes import route
 from core.types import Actor
+from portal.templatetags.look import duration as duration_words
 from portal.web.numbers import exactly, rate
 from portal.web.workloads.words import (
     reason_help,
@@ -96,6 +97,15 @@ def stops_part(request: HttpRequest, workload_id: UUID) -> HttpResponse:
 
 @route(permission=Permission.VIEW_WORKLOAD, verb="workload.viewed")
 @require_GET
+def warning_part(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    """What stands above everything once a rule is about to stop it."""
+    workload = _found(request, workload_id)
+    context = _stops(workload) | _head(request, workload)
+    return render(request, "portal/workloads/_warning.html", context)
+
+
+@route(permission=Permission.VIEW_WORKLOAD, verb="workload.viewed")
+@require_GET
 def activity_part(request: HttpRequest, workload_id: UUID) -> HttpResponse:
     workload = _found(request, workload_id)
     context = _activity(workload) | {"urls": _urls(workload)}
@@ -121,7 +131,7 @@ def _part(request: HttpRequest, name: str, workload: Workload, context: dict[str
 
 def _urls(workload: Workload) -> dict[str, str]:
     here = [workload.pk]
-    parts = ("head", "timeline", "cost", "stops", "activity", "logs")
+    parts = ("head", "timeline", "cost", "stops", "warning", "activity", "logs")
     acts = ("open", "stop", "start", "keep", "delete")
     return {"list": reverse("workloads")} | {name: reverse(f"workload-{name}", args=here) for name in (*parts, *acts)}
 
@@ -200,7 +210,11 @@ def _cost(request: HttpRequest, workload: Workload) -> dict[str, object]:
     bound = workload.state in (State.PROVISIONING, State.RUNNING, State.STOPPING)
     return {
         "lines": [
-            {"label": f"{label}, {_span(held[label])}", "amount": amount, "exact": exactly(by_label[label], currency)}
+            {
+                "label": f"{label}, {duration_words(held[label])}",
+                "amount": amount,
+                "exact": exactly(by_label[label], currency),
+            }
             for label, amount in zip(by_label, settled, strict=True)
         ],
         "so_far": settle(total, currency),
@@ -210,11 +224,6 @@ def _cost(request: HttpRequest, workload: Workload) -> dict[str, object]:
         "usage_url": reverse("usage"),
         "as_of": now,
     }
-
-
-def _span(held: timedelta) -> str:
-    hours, rest = divmod(int(held.total_seconds()), 3600)
-    return f"{hours} h {rest // 60} min {rest % 60} s" if hours else f"{rest // 60} min {rest % 60} s"
 
 
 def _stops(workload: Workload) -> dict[str, object]:

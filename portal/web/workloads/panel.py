@@ -10,6 +10,7 @@ from django.urls import reverse
 from billing.types import Hourly
 from core.errors import Refused
 from core.money import Money
+from portal.templatetags.look import rate as rate_words
 from portal.web.numbers import rate
 from portal.web.quotas import resource_words
 from provisioning.enums import Starts
@@ -105,7 +106,7 @@ def _difference(other: Hourly | None, asked: Hourly | None) -> str:
         return ""
     less = asked.exact - other.exact
     price = rate(abs(less), asked.currency)
-    return f"{price.amount:f} {price.currency} an hour {'less' if less > 0 else 'more'} than what you asked for."
+    return f"{rate_words(price)} an hour {'less' if less > 0 else 'more'} than what you asked for."
 
 
 def _carried(asked: Mapping[str, object]) -> dict[str, str]:

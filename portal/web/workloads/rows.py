@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from django.views.decorators.http import require_GET
 from billing.selectors import cost_so_far
 from core.routes import route
 from core.types import Actor
+from portal.templatetags.look import rate as rate_words
 from portal.web.numbers import exactly, rate
 from portal.web.workloads.words import reason_message, rule_words, state_words
 from provisioning.enums import LIVING, State
@@ -84,7 +86,7 @@ def rows_context(actor: Actor, workloads: Sequence[Workload], rows_url: str) -> 
             _row(workload, costs[workload.pk].exact, costs[workload.pk].money, currency) for workload in workloads
         ],
         "rows_url": rows_url,
-        "launch_url": reverse("launch"),
+        "launch_url": launch_url_for(actor),
     }
 
 
@@ -109,29 +111,59 @@ def _row(workload: Workload, exact: Fraction, money: object, currency: str) -> d
     }
 
 
-def running_rate(actor: Actor, now: datetime) -> tuple[int, Fraction, int, Fraction, str]:
-    """How many run and at which exact price per hour (disks included); how many rest and what their disks cost."""
+def launch_url_for(actor: Actor) -> str:
+    """Where the person may launch; "" for one who may not, so that no button leads to a refusal."""
+    return reverse("launch") if projects_with(actor, Permission.LAUNCH_WORKLOAD).exists() else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the workloads that a person sees do now, and what that costs in an hour, disks included."""
+
+    running: int
+    waiting: int
+    stopped: int
+    failed: int
+    hourly: Fraction
+    resting_hourly: Fraction
+    currency: str
+
+    @property
+    def words(self) -> str:
+        """ "2 run, 1 waits, 3 are stopped, 1 has failed"; empty where there is none."""
+        parts = (
+            (self.running, "runs", "run"),
+            (self.waiting, "waits", "wait"),
+            (self.stopped, "is stopped", "are stopped"),
+            (self.failed, "has failed", "have failed"),
+        )
+        return ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in parts if number)
+
+
+def standing_of(actor: Actor, now: datetime) -> Standing:
     currency = organization_of(actor).currency
     rows = list(living_workloads_visible_to(actor).select_related("shape", "volume"))
     prices = prices_for([workload.shape for workload in rows], currency, now)
     gib = prices.disk_gib_hour or Fraction(0)
     running = [workload for workload in rows if workload.state in (State.RUNNING, State.STOPPING)]
     resting = [workload for workload in rows if workload.state in _RESTING]
-    hourly = sum(
-        ((prices.of_shape(each.shape) or Fraction(0)) + gib * each.volume.size_gib for each in running), Fraction(0)
-    )
-    return (
-        len(running),
-        hourly,
-        len(resting),
-        sum((gib * each.volume.size_gib for each in resting), Fraction(0)),
-        currency,
+    failed = [workload for workload in resting if workload.state == State.FAILED]
+    return Standing(
+        running=len(running),
+        waiting=len(rows) - len(running) - len(resting),
+        stopped=len(resting) - len(failed),
+        failed=len(failed),
+        hourly=sum(
+            ((prices.of_shape(each.shape) or Fraction(0)) + gib * each.volume.size_gib for each in running), Fraction(0)
+        ),
+        resting_hourly=sum((gib * each.volume.size_gib for each in resting), Fraction(0)),
+        currency=currency,
     )
 
 
 def _summary(actor: Actor) -> str:
-    running, hourly, resting, _, currency = running_rate(actor, timezone.now())
-    if not running and not resting:
+    standing = standing_of(actor, timezone.now())
+    if not standing.words:
         return "JupyterLab on the hardware that you choose."
-    price = rate(hourly, currency)
-    return f"{running} of {running + resting} run" + (f", at {price.amount:f} {currency} an hour." if running else ".")
+    price = rate_words(rate(standing.hourly, standing.currency))
+    return f"{standing.words}." + (f" {price} an hour." if standing.running else "")

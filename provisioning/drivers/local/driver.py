@@ -66,8 +66,11 @@ class LocalDriver:
         return isolation.limits_of_machine()
 
     def caveats(self) -> tuple[str, ...]:
-        apart = self.isolation()
-        return (*(() if apart.isolated else (apart.sentence,)), self.limits().sentence)
+        apart, found = self.isolation(), self.limits()
+        bounded = (("vCPU", found.vcpus), ("memory", found.memory), ("disk size", found.disk))
+        free = ", ".join(name for name, so in bounded if not so)
+        unbounded = (f"Not limited on this machine: {free}.",) if free else ()
+        return (*(() if apart.isolated else (apart.sentence,)), *unbounded)
 
     def observe(self, spec: WorkspaceSpec) -> Observation:
         return self._observed(spec.workload_id, self._settled(spec.workload_id))
