@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 ROOT = Path(settings.BASE_DIR)
 ROW = re.compile(r"^\| (C\d+) \| .+ \| `(tests/[^`]+)` \|$", re.MULTILINE)
 MUST = {
@@ -25,14 +26,10 @@ def names_in(path: str) -> frozenset[str]:
     names = set()
     for node in ast.parse((ROOT / path).read_text()).body:
         if isinstance(node, ast.ClassDef):
-            names |= {f"{node.name}::{each.name}" for each in node.body if _is_function(each)}
-        elif _is_function(node):
+            names |= {f"{node.name}::{each.name}" for each in node.body if isinstance(each, FUNCTION)}
+        elif isinstance(node, FUNCTION):
             names.add(node.name)
     return frozenset(names)
-
-
-def _is_function(node: ast.stmt) -> bool:
-    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
 
 
 @pytest.mark.parametrize(("case", "test"), ROWS)
