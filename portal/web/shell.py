@@ -89,7 +89,7 @@ def _place(name: str, slug: str) -> Place:
 
 
 def _navigation(path: str, held: frozenset[Permission], works: bool) -> tuple[Section, ...]:
-    money = [("Usage and cost", "usage", "chart-column", works)]
+    money = [("Usage", "usage", "chart-column", works)]
     money.append(("Draft invoice", "invoice-draft", "", Permission.VIEW_INVOICE in held))
     sections = (
         (

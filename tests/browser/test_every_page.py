@@ -1,0 +1,86 @@
+"""Every page of the running platform: accessible, within the screen, true to the policy, and open to whom it offers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.look.browser import NARROW, WIDE, View
+
+VIEWS = (View(WIDE, "light"), View(NARROW, "dark"))
+EVERYBODY = ("/", "/workspaces", "/disks", "/usage", "/quotas", "/tokens", "/nowhere")
+MINE = ("/launch", "/launch?shape=8x-h200", "/accounts/sessions/", "/accounts/password/change/")
+OWNERS = ("/invoice", "/audit")
+DOOR = ("/accounts/login/", "/accounts/password/reset/", "/accounts/password/reset/done/", "/nowhere")
+VISITS = (
+    ("alice", (*EVERYBODY, *MINE)),
+    ("olivia", (*EVERYBODY, *OWNERS)),
+    ("victor", EVERYBODY),
+    ("billie", ("/", "/usage", "/invoice")),
+    ("", DOOR),
+)
+
+
+def faults_of(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    faults = [f"{item['id']}: {node['html'][:160]}" for item in found for node in item["nodes"]]
+    overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return [*faults, *([f"{overflow} px too wide"] if overflow > 0 else [])]
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: f"{view.width}-{view.theme}")
+@pytest.mark.parametrize(("name", "paths"), VISITS, ids=[name or "stranger" for name, _ in VISITS])
+def test_pages_are_accessible_fit_and_keep_the_policy(visit, name, paths, view):
+    visitor = visit(name, view=view)
+    found = {}
+    for path in paths:
+        status = visitor.go(path)
+        complaints = [text for text in visitor.complaints if status < 400 or "the server responded with" not in text]
+        visitor.complaints.clear()
+        faults = [*faults_of(visitor.page), *complaints]
+        assert status in (200, 404), path
+        if faults:
+            found[path] = faults
+    assert found == {}
+
+
+class TestOffers:
+    """What a page shows leads somewhere."""
+
+    @pytest.mark.parametrize("name", ["alice", "olivia", "victor", "billie"])
+    def test_no_link_of_the_frame_or_the_home_page_is_refused(self, visit, name):
+        visitor = visit(name)
+        visitor.go("/")
+        links = visitor.page.eval_on_selector_all(
+            "nav.side a, main a", "found => found.map(a => a.getAttribute('href'))"
+        )
+
+        assert len(links) > 3
+        assert {link: visitor.go(link) for link in set(links) if link.startswith("/")} == dict.fromkeys(
+            (link for link in links if link.startswith("/")), 200
+        )
+
+    def test_the_strip_says_what_this_machine_only_pretends(self, visit):
+        alice = visit("alice")
+        alice.go("/")
+
+        expect(alice.page.locator(".strip")).to_contain_text("Accelerators of this cluster are simulated")
+        expect(alice.page.locator(".strip")).to_contain_text(re.compile("Not limited on this machine: .*disk size"))
+
+    def test_an_owner_changes_a_limit_and_the_audit_log_says_so(self, visit):
+        olivia = visit("olivia")
+        olivia.go("/quotas")
+        olivia.page.get_by_role("button", name="Change the limit of L40S").click()
+        dialog = olivia.page.get_by_role("dialog", name="Limit of L40S")
+        dialog.get_by_label("Limit").fill("6")
+        dialog.get_by_role("button", name="Save").click()
+
+        expect(olivia.page.get_by_text("L40S: the limit is 6 now.")).to_be_visible()
+        olivia.go("/audit?verb=quota.limit_set")
+        row = olivia.page.locator("tbody tr").first
+        expect(row).to_contain_text("Olivia Brandt")
+        row.get_by_text("what changed").click()
+        expect(row).to_contain_text("6")
