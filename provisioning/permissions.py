@@ -18,6 +18,11 @@ def may_act(actor: Actor, workload: Workload) -> bool:
     return holds(actor, permission_to_act(actor, workload), workload.project)
 
 
+def may_operate(actor: Actor, workload: Workload) -> bool:
+    """Whether the actor may act on anybody's workloads in the project."""
+    return holds(actor, Permission.OPERATE_WORKLOAD, workload.project)
+
+
 def authorize_act(actor: Actor, workload: Workload) -> None:
     """Raise Forbidden unless the actor, who sees the workload, may also change it."""
     if not may_act(actor, workload):

@@ -28,6 +28,7 @@ urlpatterns = [
     path("workspaces/<uuid:workload_id>/start", acts.workload_start, name="workload-start"),
     path("workspaces/<uuid:workload_id>/keep", acts.workload_keep, name="workload-keep"),
     path("workspaces/<uuid:workload_id>/delete", acts.workload_delete, name="workload-delete"),
+    path("workspaces/<uuid:workload_id>/force-delete", acts.workload_force_delete, name="workload-force"),
     path("disks", volumes.volume_list, name="volumes"),
     path("usage", usage.usage_month, name="usage"),
     path("usage.csv", usage.usage_csv, name="usage-csv"),

@@ -22,6 +22,7 @@ urlpatterns = [
     path("workloads/<uuid:workload_id>/stop", workloads.Stop.as_view()),
     path("workloads/<uuid:workload_id>/start", workloads.Start.as_view()),
     path("workloads/<uuid:workload_id>/extend", workloads.Extend.as_view()),
+    path("workloads/<uuid:workload_id>/force-delete", workloads.ForceDelete.as_view()),
     path("workloads/<uuid:workload_id>/events", history.Events.as_view()),
     path("workloads/<uuid:workload_id>/logs", history.Logs.as_view()),
     path("workloads/<uuid:workload_id>/usage", history.Usage.as_view()),

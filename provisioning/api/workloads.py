@@ -138,6 +138,16 @@ class Start(Answering):
         return self.wished(wishes.start(actor=self.actor, workload_id=workload_id, now=self.moment))
 
 
+class ForceDelete(Answering):
+    @route(permission=Permission.OPERATE_WORKLOAD, verb="workload.force_deleted")
+    @shape(
+        summary="Force a delete that hangs", output=WorkloadOutput, status=202, refuses=True, example=examples.WORKLOAD
+    )
+    def post(self, request: Request, workload_id: UUID) -> HttpResponse:
+        """Give up on a cluster that does not answer. What may be left there is recorded, and ended when it is found."""
+        return self.wished(wishes.force_delete(actor=self.actor, workload_id=workload_id, now=self.moment))
+
+
 class Extend(Answering):
     @route(permission=Permission.LAUNCH_WORKLOAD, verb="workload.extended")
     @shape(summary="Keep a workload", output=WorkloadOutput, status=202, refuses=True, example=examples.WORKLOAD)

@@ -14,14 +14,13 @@ from provisioning.enums import DesiredState, State, VolumeState
 from provisioning.errors import NameTaken, NotAdmitted, WrongState
 from provisioning.models import Workload
 from provisioning.naming import NAME_CONSTRAINT, NAME_RULE, is_name
-from provisioning.permissions import authorize_act
+from provisioning.permissions import authorize_act, may_operate
 from provisioning.selectors.catalogue import active_shapes, prices_for
 from provisioning.selectors.launching import Chosen, judge
 from provisioning.selectors.workloads import workload_for
 from provisioning.services.transitions import locked, transition
 from provisioning.types import Move, WorkloadSpec
 from tenants.enums import Permission
-from tenants.permissions import holds
 from tenants.selectors import organization_of
 from tenants.types import Claim
 
@@ -125,7 +124,7 @@ def force_delete(*, actor: Actor, workload_id: UUID, now: datetime, version: int
     For those who operate the project, and only once a delete is under way. Billing ends at the last certain sight.
     """
     workload = _for_act(actor, workload_id, version)
-    if not holds(actor, Permission.OPERATE_WORKLOAD, workload.project):
+    if not may_operate(actor, workload):
         raise Forbidden(Permission.OPERATE_WORKLOAD, workload.ref, ask="an admin of the project")
     if workload.state != S.DELETING:
         raise WrongState(f"{workload.name} is {workload.state}: only a delete that hangs can be forced.")

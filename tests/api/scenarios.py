@@ -62,6 +62,17 @@ def _wish_for_stopped(tenant: Tenant) -> Act:
     return Act("alice", ids={"workload_id": stopped(tenant).pk})
 
 
+def _force_a_delete(tenant: Tenant) -> Act:
+    return Act("olivia", ids={"workload_id": hanging(tenant).pk})
+
+
+def hanging(tenant: Tenant) -> Workload:
+    """Alice's notebook, being deleted on a cluster that does not answer."""
+    workload = running(tenant)
+    stage.wish(tenant, "alice", wishes.delete, workload, timezone.now())
+    return stage.fresh(tenant, workload)
+
+
 def running(tenant: Tenant) -> Workload:
     """Alice's notebook, up for a minute."""
     stage.open_shop()
@@ -96,4 +107,5 @@ SCENARIOS: dict[str, Scenario] = {
     f"POST {_WORKLOAD}/start": _wish_for_stopped,
     f"POST {_WORKLOAD}/extend": _wish_for_running,
     f"POST {_WORKLOAD}/open": _wish_for_running,
+    f"POST {_WORKLOAD}/force-delete": _force_a_delete,
 }

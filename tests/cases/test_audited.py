@@ -52,6 +52,11 @@ class Stage:
         workload = stage.launch(self.tenant, shape="cpu-4", now=self.clock.now)
         return stage.settle(self.tenant, workload, self.machine, self.clock, seconds=3)
 
+    def hanging(self):
+        workload = self.running()
+        stage.wish(self.tenant, "alice", wishes.delete, workload, self.clock.now)
+        return workload
+
     def stopped(self):
         workload = self.running()
         stage.wish(self.tenant, "alice", wishes.stop, workload, self.clock.now)
@@ -90,6 +95,9 @@ SCENARIOS: dict[str, Callable[[Stage], Act]] = {
     "/workspaces/<uuid:workload_id>/start": _wish(Stage.stopped),
     "/workspaces/<uuid:workload_id>/keep": _wish(Stage.running),
     "/workspaces/<uuid:workload_id>/delete": _wish(Stage.running),
+    "/workspaces/<uuid:workload_id>/force-delete": lambda found: Act(
+        "olivia", {"workload_id": found.hanging().pk}, changes=True
+    ),
 }
 
 

@@ -76,6 +76,14 @@ def workload_logs(request: HttpRequest, workload_id: UUID) -> HttpResponse:
     return render(request, "portal/workloads/_logs.html", context)
 
 
+@route(permission=Permission.OPERATE_WORKLOAD, verb="workload.force_deleted")
+@require_POST
+def workload_force_delete(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    """Give up on a cluster that does not answer; what may be left there is recorded."""
+    wishes.force_delete(actor=_actor(request), workload_id=workload_id, now=timezone.now())
+    return redirect("workload", workload_id)
+
+
 def _actor(request: HttpRequest) -> Actor:
     actor: Actor = request.actor  # type: ignore[attr-defined]
     return actor

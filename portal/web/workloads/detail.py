@@ -30,7 +30,7 @@ from portal.web.workloads.words import (
     verdict_words,
 )
 from provisioning.enums import State
-from provisioning.permissions import may_act, may_enter
+from provisioning.permissions import may_act, may_enter, may_operate
 from provisioning.selectors.catalogue import prices_for
 from provisioning.selectors.spans import extension, volume_kept, warning
 from provisioning.selectors.workloads import latest_activity, stop_forecast, timeline, workload_for
@@ -132,7 +132,7 @@ def _part(request: HttpRequest, name: str, workload: Workload, context: dict[str
 def _urls(workload: Workload) -> dict[str, str]:
     here = [workload.pk]
     parts = ("head", "timeline", "cost", "stops", "warning", "activity", "logs")
-    acts = ("open", "stop", "start", "keep", "delete")
+    acts = ("open", "stop", "start", "keep", "delete", "force")
     return {"list": reverse("workloads")} | {name: reverse(f"workload-{name}", args=here) for name in (*parts, *acts)}
 
 
@@ -158,6 +158,7 @@ def _head(request: HttpRequest, workload: Workload) -> dict[str, object]:
         "may_retry": acts and state is State.FAILED,
         "may_keep": acts and state is State.RUNNING,
         "may_delete": acts and state not in _GONE,
+        "may_force": state is State.DELETING and may_operate(actor, workload),
     }
     return {"workload": shown, "urls": _urls(workload)}
 
