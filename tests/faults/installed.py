@@ -26,7 +26,8 @@ T = TypeVar("T")
 
 
 def kill(platform: Platform, names: Iterable[str]) -> None:
-    """kill -9, all at the same moment."""
+    """kill -9, all at the same moment. One that is just being started again is waited for."""
+    wait_until(lambda: all(_lives(platform, name) for name in names), seconds=SOON, why=platform.output.read_text)
     pids = platform.installation["pids"]
     for name in names:
         os.kill(pids[name], signal.SIGKILL)
@@ -37,6 +38,7 @@ def back(platform: Platform, before: dict[str, int], names: Iterable[str]) -> No
     wait_until(
         lambda: all(platform.installation["pids"].get(name, before[name]) != before[name] for name in names),
         seconds=SOON,
+        why=platform.output.read_text,
     )
     patiently(lambda: httpx.get(f"{platform.portal}/health/ready").raise_for_status())
     patiently(lambda: httpx.get(f"http://127.0.0.1:{platform.proxy_port}/_steelyard/health").raise_for_status())
@@ -128,6 +130,11 @@ class Workspace:
     def _state(self) -> Path:
         home = self.platform.state / "home"
         return (home if home.exists() else self.platform.state).resolve()
+
+
+def _lives(platform: Platform, name: str) -> bool:
+    pid = platform.installation["pids"].get(name)
+    return pid is not None and procfs.process(pid) is not None
 
 
 def _instant(microseconds: int | None) -> datetime | None:
