@@ -39,7 +39,7 @@ def record_refusal(actor: Actor, verb: str, ref: ObjectRef, *, outcome: Outcome,
     """
     event = _event(actor, verb, ref, now=now, outcome=outcome)
     event.organization_id = actor.organization_id or PLATFORM_ORGANIZATION_ID
-    event.reason = reason.as_json()
+    event.reason = {name: _plain(value) for name, value in reason.as_json().items()}
     with scope.of_organization(event.organization_id), transaction.atomic():
         AuditEvent.objects.bulk_create([event], ignore_conflicts=True)
 
@@ -60,13 +60,22 @@ def _event(actor: Actor, verb: str, ref: ObjectRef, *, now: datetime, outcome: O
         token_id=actor.token_id,
         verb=verb,
         object_kind=ref.kind,
-        object_id=ref.id[:200],
-        object_label=ref.label[:200],
+        object_id=_storable(ref.id),
+        object_label=_storable(ref.label),
         outcome=outcome,
         source_kind=act.source.kind,
         source_address=act.source.address[:64],
         request_id=act.source.request_id[:64],
     )
+
+
+def _storable(text: str) -> str:
+    """What was asked for, as far as the table can hold it: a denial is never lost for the words in it."""
+    return str(_plain(text))[:200]
+
+
+def _plain(value: Json) -> Json:
+    return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
 
 
 def _let_audited_writes_pass(event: AuditEvent) -> None:

@@ -48,8 +48,9 @@ def ready(_request: HttpRequest) -> HttpResponse:
 @require_safe
 @route(permission=ANONYMOUS, verb="metrics.viewed", scoped=False)
 def metrics(request: HttpRequest) -> HttpResponse:
-    """For this machine itself, or with the installation's metrics token. To everybody else there is nothing here."""
-    if not (_from_this_machine(request) or _with_token(request)):
+    """For this machine itself (where no workspace shares its network), or with the installation's metrics token."""
+    trusted = settings.STEELYARD["METRICS_ON_LOOPBACK"] and _from_this_machine(request)
+    if not (trusted or _with_token(request)):
         return HttpResponse(status=404)
     return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)
 

@@ -59,6 +59,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "allauth.usersessions.middleware.UserSessionsMiddleware",
+    "portal.middleware.plain_text.PlainTextMiddleware",
     "portal.middleware.scope.ScopeMiddleware",
 ]
 
@@ -226,8 +227,9 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-volumes": {"task": "provisioning.sweep_volumes", "schedule": 300.0, "options": {"expires": 300}},
 }
 
-# Workloads
+# Workloads. Those of the local driver share the loopback network, so nothing is told there without a token.
 STEELYARD = {
+    "METRICS_ON_LOOPBACK": ENVIRONMENT.mode is not env.Mode.EMBEDDED,
     "STATE": ENVIRONMENT.state,
     "PORTAL_ORIGIN": ENVIRONMENT.portal_origin,
     "WORKSPACE_DOMAIN": ENVIRONMENT.workspace_domain,

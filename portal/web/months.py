@@ -23,13 +23,15 @@ def pages_of(asked: str, zone: str, now: datetime) -> Pages | None:
     """The month asked for, or the current one where none is; None for what is no month or has not begun."""
     try:
         found = parse_month(asked, zone) if asked else month_of(now, zone)
-    except ValueError:
+        return _pages(found, now) if found.start <= now else None
+    except (ValueError, OverflowError):
         return None
-    if found.start > now:
-        return None
+
+
+def _pages(found: Month, now: datetime) -> Pages:
     return Pages(
         month=found,
-        title=found.start.astimezone(ZoneInfo(zone)).strftime("%B %Y"),
+        title=found.start.astimezone(ZoneInfo(found.zone)).strftime("%B %Y"),
         previous=_shifted(found, -1).name,
         following=_shifted(found, 1).name if found.end <= now else "",
     )

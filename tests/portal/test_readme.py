@@ -60,10 +60,16 @@ class TestReadme:
 
     def test_a_launch_is_accepted_and_listed(self, answers):
         launched = answer(answers, "Launch it")
-        listed = answer(answers, "What I run")["results"]
+        listed = answer(answers, "What runs")["results"]
 
         assert launched["name"] == "from-curl"
         assert [workload["name"] for workload in listed] == ["from-curl"]
+
+    def test_one_of_them_tells_its_cost_and_its_stop(self, answers):
+        told = answer(answers, "One of them")
+
+        assert told["cost"]["so_far"]["currency"] == "USD"
+        assert "will_stop_at" in told
 
     def test_costs_have_a_total(self, answers):
         assert answer(answers, "What the month costs")["total"]["currency"] == "USD"

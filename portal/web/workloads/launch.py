@@ -86,7 +86,7 @@ def launch_page(request: HttpRequest) -> HttpResponse:
             project=project,
             spec=_spec(form),
             now=scene.now,
-            request_key=request.POST.get("idempotency_key", "")[:200],
+            request_key=request.POST.get("idempotency_key", "").replace("\0", "")[:200],
         )
     except Invalid as error:
         for each in error.errors:
@@ -97,8 +97,9 @@ def launch_page(request: HttpRequest) -> HttpResponse:
         return _page(request, scene, form, status=409, refusal=error)
     except Conflict as error:
         refusals.note(request, error)
+        panel = _panel(scene, form)
         form.add_error("name" if error.code == "name_taken" else None, error.message)
-        return _page(request, scene, form, status=409)
+        return _page(request, scene, form, status=409, panel=panel)
     return redirect("workload", workload.pk)
 
 
@@ -190,7 +191,13 @@ def _panel(scene: Scene, form: LaunchForm, refusal: Refused | None = None) -> di
 
 
 def _page(
-    request: HttpRequest, scene: Scene, form: LaunchForm, *, status: int = 200, refusal: Refused | None = None
+    request: HttpRequest,
+    scene: Scene,
+    form: LaunchForm,
+    *,
+    status: int = 200,
+    refusal: Refused | None = None,
+    panel: dict[str, object] | None = None,
 ) -> HttpResponse:
     chosen = form.data.get("shape", "")
     context = {
@@ -201,7 +208,7 @@ def _page(
         "key": form.data.get("idempotency_key") if status >= 400 else str(uuid7()),
         "launch_url": reverse("launch"),
         "panel_url": reverse("launch-panel"),
-        **_panel(scene, form, refusal),
+        **(panel or _panel(scene, form, refusal)),
     }
     return render(request, "portal/workloads/launch.html", context, status=status)
 
