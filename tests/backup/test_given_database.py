@@ -115,6 +115,7 @@ class TestGivenDatabase:
 
         assert not (folder / "second").exists()
 
+    @pytest.mark.usefixtures("archive")
     def test_with_keys_of_its_own_an_installation_that_has_none_says_so(self, theirs, folder):
         of = installations.find(
             {"STEELYARD_STATE": str(folder / "source"), "DATABASE_OWNER_URL": theirs.owner_url}, ROOT

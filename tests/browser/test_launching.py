@@ -103,9 +103,8 @@ class TestOverQuota:
         charlie.go("/launch")
         fill(page, "refused-after-all", shape="8 × H200")
         expect(page.locator("#panel .note.bad")).to_be_visible()
-        page.locator("#launch-button").evaluate("button => { button.disabled = false; }")
         with page.expect_navigation():
-            page.locator("#launch-button").click()
+            page.locator("#launch").evaluate("form => form.requestSubmit()")
 
         expect(page.locator("#panel .note.bad")).to_contain_text("0 used + 8 asked > 4")
         assert page.locator("[aria-busy=true], .skeleton").count() == 0

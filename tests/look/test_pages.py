@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.look.browser import NARROW, WIDE, View, chromium, opened, showroom
 from tests.look.pages import PAGES, WHOLE
@@ -168,7 +168,7 @@ class TestLiveParts:
 
             page.wait_for_selector("#head.stale", timeout=8000)
 
-            assert page.locator(".toast").count() == 0
+            expect(page.locator(".toast")).to_have_count(0)
 
 
 class TestForms:
