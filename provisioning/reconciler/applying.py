@@ -22,7 +22,7 @@ from provisioning.services.wishes import readmit
 from provisioning.types import Move, Run
 
 _ALIVE = frozenset({Phase.STARTING, Phase.RUNNING, Phase.STOPPING})
-_SLOWER = 5
+_SLOWER = 10
 
 
 def apply(claimed: Claimed, call: Call, step: Step, seen: Observation | None, *, now: datetime) -> Step | None:
