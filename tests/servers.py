@@ -19,11 +19,20 @@ _stack = ExitStack()
 def pytest_load_initial_conftests() -> None:
     """Once for the whole run: workers inherit the addresses through the environment."""
     if "DATABASE_URL" in os.environ:
+        _take_a_cache_of_ones_own()
         return
     running = _stack.enter_context(servers())
     os.environ["DATABASE_URL"] = running.owner_url
     os.environ["REDIS_URL"] = running.redis_url
     os.environ["STEELYARD_TEST_APP_URL"] = running.app_url
+
+
+def _take_a_cache_of_ones_own() -> None:
+    """Each worker of a run counts throttles and clears its cache in a database of its own."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    address, slash, number = os.environ.get("REDIS_URL", "").rpartition("/")
+    if worker.isdigit() and slash and number == "0":
+        os.environ["REDIS_URL"] = f"{address}/{int(worker) + 1}"
 
 
 @pytest.hookimpl(trylast=True)

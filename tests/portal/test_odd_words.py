@@ -32,9 +32,7 @@ def test_a_nul_in_an_address_of_a_page_is_a_400(aurora, address):
     assert house.client_for(aurora, "olivia").get(address).status_code == 400
 
 
-@pytest.mark.parametrize(
-    "address", ["invoices/%00", "invoices/2026-11%00/lines", "invoices/%00.csv", "workloads?state=%00"]
-)
+@pytest.mark.parametrize("address", ["invoices/%00", "invoices/2026-11%00/lines", "invoices/%00.csv"])
 def test_a_nul_in_an_address_of_the_api_is_a_problem(aurora, address):
     answer = house.api_for(aurora, "olivia").get(f"/api/v1/{address}")
 
