@@ -17,14 +17,12 @@ from tests.platform import Platform, running
 HERE = Path(__file__).parent
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """They share a platform: one worker runs them all."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """They share a platform: one worker runs them all (tests/order.py)."""
     for item in items:
         if HERE in item.path.parents:
             for mark in (pytest.mark.platform, pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(420)):
                 item.add_marker(mark)
-            if config.pluginmanager.hasplugin("xdist"):
-                item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.fixture(scope="session")
