@@ -19,7 +19,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: ranks[_file(item.nodeid)])
 
 
-class FileAfterFile(LoadScopeScheduling):
+class FileAfterFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no types
     """By the test's own name: xdist writes its group marks into names that newer pytests no longer read back."""
 
     def _split_scope(self, nodeid: str) -> str:
