@@ -10,9 +10,10 @@ from django.db.models import Q
 
 from core import scope
 from core.errors import Forbidden, NotFound
-from core.types import Actor
-from tenants.enums import Permission
+from core.types import PLATFORM_ORGANIZATION_ID, Actor, ObjectRef
+from tenants.enums import Permission, PlatformPermission
 from tenants.models import Organization, OrganizationGrant, Project, ProjectGrant
+from tenants.roles import platform_permissions_of
 
 _VIEW = {Organization: Permission.VIEW_ORGANIZATION, Project: Permission.VIEW_PROJECT}
 
@@ -56,6 +57,24 @@ def permissions_by_project(actor: Actor, project_ids: Collection[UUID]) -> dict[
         if codename in Permission.values:
             there[project_id].add(Permission(codename))
     return {project_id: _within_scopes(actor, frozenset(held)) for project_id, held in there.items()}
+
+
+def authorize_platform(actor: Actor, permission: PlatformPermission) -> None:
+    """Raise unless the actor's platform role grants it. Nobody else learns that there is a console: NotFound.
+
+    A token with scopes never reaches across organisations, and nobody does while acting for somebody else.
+    """
+    if actor.is_system or permission in platform_permissions_on(actor):
+        return
+    if not actor.platform_role:
+        raise NotFound("platform", "console")
+    raise Forbidden(permission, ObjectRef("platform", str(PLATFORM_ORGANIZATION_ID)), ask="a platform administrator")
+
+
+def platform_permissions_on(actor: Actor) -> frozenset[PlatformPermission]:
+    if actor.scopes is not None or actor.on_behalf_of is not None:
+        return frozenset()
+    return platform_permissions_of(actor.platform_role)
 
 
 def holds(actor: Actor, permission: Permission, target: Organization | Project) -> bool:
