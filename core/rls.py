@@ -200,6 +200,48 @@ class DefinerFunction(DatabaseOperation):
         return [f"DROP FUNCTION {self.name}"]
 
 
+class TenantKeys(DatabaseOperation):
+    """Composite foreign keys for columns added to a table that is already kept apart."""
+
+    def __init__(self, model: str, *, fields: Sequence[str]) -> None:
+        self.model = model
+        self.fields = fields
+
+    def describe(self) -> str:
+        return f"Keep {', '.join(self.fields)} of {self.model} inside the organisation"
+
+    def forwards(self, app_label: str, state: ProjectState) -> list[str]:
+        model = state.apps.get_model(app_label, self.model)
+        return [_composite(model._meta.db_table, field) for field in _tenant_keys(model) if field.name in self.fields]
+
+    def backwards(self, app_label: str, state: ProjectState) -> list[str]:
+        model = state.apps.get_model(app_label, self.model)
+        table = model._meta.db_table
+        return [
+            f'ALTER TABLE "{table}" DROP CONSTRAINT "{table}_{field.column}_tenant"'
+            for field in _tenant_keys(model)
+            if field.name in self.fields
+        ]
+
+
+class AuditedColumns(DatabaseOperation):
+    """Name anew the columns of a guarded table whose change needs an audit event."""
+
+    def __init__(self, model: str, *, columns: Sequence[str], before: Sequence[str]) -> None:
+        self.model = model
+        self.columns = columns
+        self.before = before
+
+    def describe(self) -> str:
+        return f"Audit changes of {', '.join(self.columns)} of {self.model}"
+
+    def forwards(self, app_label: str, state: ProjectState) -> list[str]:
+        return _changes_guard_again(state.apps.get_model(app_label, self.model)._meta.db_table, self.columns)
+
+    def backwards(self, app_label: str, state: ProjectState) -> list[str]:
+        return _changes_guard_again(state.apps.get_model(app_label, self.model)._meta.db_table, self.before)
+
+
 class SealOnce(DatabaseOperation):
     """Named columns go from NULL to a value once; nothing else of the row ever changes."""
 
@@ -276,19 +318,28 @@ def _composite(table: str, field: ForeignKey[Model, Model]) -> str:
 
 
 def _audit_guard(table: str, columns: Sequence[str]) -> list[str]:
-    changed = " OR ".join(f'OLD."{column}" IS DISTINCT FROM NEW."{column}"' for column in columns)
-    guard = "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW"
     statements = [
-        f'CREATE CONSTRAINT TRIGGER audited_rows AFTER INSERT OR DELETE ON "{table}" {guard}'
+        f'CREATE CONSTRAINT TRIGGER audited_rows AFTER INSERT OR DELETE ON "{table}" {_DEFERRED}'
         " EXECUTE FUNCTION steelyard_audit_guard()"
     ]
     if columns:
-        statements.append(
-            f'CREATE CONSTRAINT TRIGGER audited_changes AFTER UPDATE ON "{table}" {guard}'
-            f" WHEN ({changed}) EXECUTE FUNCTION steelyard_audit_guard()"
-        )
+        statements.append(_changes_guard(table, columns))
     return statements
 
+
+def _changes_guard_again(table: str, columns: Sequence[str]) -> list[str]:
+    return [f'DROP TRIGGER IF EXISTS audited_changes ON "{table}"', _changes_guard(table, columns)]
+
+
+def _changes_guard(table: str, columns: Sequence[str]) -> str:
+    changed = " OR ".join(f'OLD."{column}" IS DISTINCT FROM NEW."{column}"' for column in columns)
+    return (
+        f'CREATE CONSTRAINT TRIGGER audited_changes AFTER UPDATE ON "{table}" {_DEFERRED}'
+        f" WHEN ({changed}) EXECUTE FUNCTION steelyard_audit_guard()"
+    )
+
+
+_DEFERRED = "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW"
 
 _AUDIT_GUARD = """
 CREATE OR REPLACE FUNCTION steelyard_audit_guard() RETURNS trigger LANGUAGE plpgsql AS $$

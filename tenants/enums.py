@@ -15,6 +15,18 @@ class Role(models.TextChoices):
     VIEWER = "viewer"
 
 
+class Origin(models.TextChoices):
+    """Where a membership comes from: somebody granted it, or the organisation's identity provider says so."""
+
+    GRANTED = "granted"
+    SSO = "sso"
+
+
+class PrincipalKind(models.TextChoices):
+    PERSON = "person"
+    SERVICE = "service"
+
+
 class PlatformRole(models.TextChoices):
     ADMIN = "platform_admin"
     OPERATOR = "platform_operator"
@@ -37,6 +49,7 @@ class DataClass(models.TextChoices):
 class Standing(models.TextChoices):
     GOOD = "good"
     SUSPENDED = "suspended"
+    CLOSED = "closed"
 
 
 class Resource(models.TextChoices):
@@ -53,7 +66,7 @@ class Permission(models.TextChoices):
     VIEW_ORGANIZATION = "view_organization"
     MANAGE_ORGANIZATION = "manage_organization"
     TRANSFER_ORGANIZATION = "transfer_organization"
-    DELETE_ORGANIZATION = "delete_organization"
+    CLOSE_ORGANIZATION = "close_organization"
     VIEW_MEMBERS = "view_members"
     MANAGE_MEMBERS = "manage_members"
     MANAGE_SERVICE_ACCOUNTS = "manage_service_accounts"

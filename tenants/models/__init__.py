@@ -1,13 +1,15 @@
 """Tables of tenancy."""
 
 from tenants.models.access import AccessToken
-from tenants.models.grants import Membership, OrganizationGrant, ProjectGrant
-from tenants.models.organizations import Organization, Project
+from tenants.models.grants import Membership, OrganizationGrant, ProjectGrant, TeamGrant
+from tenants.models.invitations import Invitation, ServiceAccount
+from tenants.models.organizations import Organization, Project, Team, UsedName
 from tenants.models.quotas import Quota, QuotaHold
 from tenants.models.users import User
 
 __all__ = [
     "AccessToken",
+    "Invitation",
     "Membership",
     "Organization",
     "OrganizationGrant",
@@ -15,5 +17,9 @@ __all__ = [
     "ProjectGrant",
     "Quota",
     "QuotaHold",
+    "ServiceAccount",
+    "Team",
+    "TeamGrant",
+    "UsedName",
     "User",
 ]

@@ -11,27 +11,30 @@ from guardian.models import UserObjectPermissionBase
 
 from core.models import ScopedManager, TenantModel
 from core.types import ObjectRef
-from tenants.enums import Role
+from tenants.enums import Origin, Role
 from tenants.roles import ORGANIZATION_ROLES, PROJECT_ROLES
 
 
 class Membership(TenantModel):
-    """One person's role in an organisation (`project` empty) or in one of its projects."""
+    """One principal's role in an organisation (`team` and `project` empty), in one of its teams or of its projects."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="memberships")
+    team = models.ForeignKey("tenants.Team", on_delete=models.CASCADE, null=True, related_name="memberships")
     project = models.ForeignKey("tenants.Project", on_delete=models.CASCADE, null=True, related_name="memberships")
     role = models.CharField(max_length=20, choices=Role.choices)
+    origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.GRANTED)
     created_at = models.DateTimeField()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["organization", "user", "project"], name="membership_one_role", nulls_distinct=False
+                fields=["organization", "user", "team", "project"], name="membership_one_role", nulls_distinct=False
             ),
             models.CheckConstraint(
                 name="membership_role_fits_scope",
-                condition=Q(project__isnull=True, role__in=sorted(ORGANIZATION_ROLES))
-                | Q(project__isnull=False, role__in=sorted(PROJECT_ROLES)),
+                condition=Q(team__isnull=True, project__isnull=True, role__in=sorted(ORGANIZATION_ROLES))
+                | Q(team__isnull=False, project__isnull=True, role__in=sorted(PROJECT_ROLES))
+                | Q(team__isnull=True, project__isnull=False, role__in=sorted(PROJECT_ROLES)),
             ),
         ]
         indexes = [models.Index(fields=["user"], name="membership_by_user")]
@@ -51,6 +54,18 @@ class OrganizationGrant(UserObjectPermissionBase):
 
     class Meta(UserObjectPermissionBase.Meta):
         indexes = [models.Index(fields=["user", "permission"], name="organization_grant_by_user")]
+
+
+class TeamGrant(UserObjectPermissionBase):
+    """Projection: one permission of one person on a team and on each of its projects."""
+
+    organization = models.ForeignKey("tenants.Organization", on_delete=models.CASCADE, related_name="+")
+    content_object = models.ForeignKey("tenants.Team", on_delete=models.CASCADE)
+
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()  # type: ignore[assignment]
+
+    class Meta(UserObjectPermissionBase.Meta):
+        indexes = [models.Index(fields=["user", "permission"], name="team_grant_by_user")]
 
 
 class ProjectGrant(UserObjectPermissionBase):

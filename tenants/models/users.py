@@ -8,7 +8,7 @@ from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, Permis
 from django.db import models
 
 from core.models import UUIDModel
-from tenants.enums import PlatformRole
+from tenants.enums import PlatformRole, PrincipalKind
 
 
 class UserManager(BaseUserManager["User"]):
@@ -28,6 +28,7 @@ class User(UUIDModel, AbstractBaseUser, PermissionsMixin):
     full_name = models.CharField(max_length=120)
     time_zone = models.CharField(max_length=60, default="UTC")
     platform_role = models.CharField(max_length=20, choices=PlatformRole.choices, blank=True)
+    kind = models.CharField(max_length=10, choices=PrincipalKind.choices, default=PrincipalKind.PERSON)
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

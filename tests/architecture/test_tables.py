@@ -118,6 +118,7 @@ class TestRowLevelSecurity:
 DEFINER_FUNCTIONS = {
     "steelyard_organizations_of",
     "steelyard_token_by_hash",
+    "steelyard_invitation_by_hash",
     "steelyard_due_workloads",
     "steelyard_running_workloads",
     "steelyard_placed_workloads",
