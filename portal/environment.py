@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,6 +39,9 @@ class Environment:
     workspace_domain: str
     workspace_python: Path
     field_key: str
+    former_field_keys: tuple[str, ...]
+    outgoing_networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
+    dns_servers: tuple[str, ...]
     allowed_hosts: tuple[str, ...]
     metrics_token: str
     api_requests_per_minute: int
@@ -57,9 +62,10 @@ def read(variables: Mapping[str, str] = os.environ) -> Environment:
         workspace_domain=variables.get("WORKSPACE_DOMAIN", "localhost"),
         workspace_python=Path(variables.get("STEELYARD_WORKSPACE_PYTHON", ROOT / ".venv-workspace" / "bin" / "python")),
         field_key=variables.get("STEELYARD_FIELD_KEY", ""),
-        allowed_hosts=tuple(
-            host.strip() for host in variables.get("STEELYARD_ALLOWED_HOSTS", "").split(",") if host.strip()
-        ),
+        former_field_keys=_words(variables, "STEELYARD_FORMER_FIELD_KEYS"),
+        outgoing_networks=_networks(variables, "STEELYARD_OUTGOING_NETWORKS"),
+        dns_servers=_words(variables, "STEELYARD_DNS_SERVERS"),
+        allowed_hosts=_words(variables, "STEELYARD_ALLOWED_HOSTS"),
         metrics_token=variables.get("STEELYARD_METRICS_TOKEN", ""),
         api_requests_per_minute=_count(variables, "STEELYARD_API_REQUESTS_PER_MINUTE", 1200),
     )
@@ -87,6 +93,26 @@ def database(url: str) -> dict[str, object]:
     }
 
 
+def _words(variables: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """A list with commas."""
+    return tuple(word.strip() for word in variables.get(name, "").split(",") if word.strip())
+
+
+def _networks(variables: Mapping[str, str], name: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+    try:
+        return tuple(ipaddress.ip_network(word) for word in _words(variables, name))
+    except ValueError:
+        raise ImproperlyConfigured(
+            f"{name} must be networks such as 10.20.0.0/16, separated by commas, not {variables[name]!r}."
+        ) from None
+
+
+def field_keys(environment: Environment) -> list[str]:
+    """The first encrypts, all decrypt. Where an evaluation has no key of its own, one that follows from its secret."""
+    of_the_secret = base64.urlsafe_b64encode(hashlib.sha256(environment.secret_key.encode()).digest()).decode()
+    return [environment.field_key or of_the_secret, *environment.former_field_keys]
+
+
 def _mode(word: str) -> Mode:
     try:
         return Mode(word)
@@ -111,6 +137,10 @@ def _count(variables: Mapping[str, str], name: str, default: int) -> int:
 def _refuse_unsafe(environment: Environment) -> None:
     if environment.secret_key == DEMO_SECRET or len(environment.secret_key) < 32:
         raise ImproperlyConfigured("STEELYARD_SECRET_KEY must be a secret of at least 32 characters, yours alone.")
+    if environment.field_key and not _is_field_key(environment.field_key):
+        raise ImproperlyConfigured("STEELYARD_FIELD_KEY must be 32 bytes in URL-safe base64.")
+    if not all(_is_field_key(key) for key in environment.former_field_keys):
+        raise ImproperlyConfigured("STEELYARD_FORMER_FIELD_KEYS must each be 32 bytes in URL-safe base64.")
     if environment.mode is not Mode.PRODUCTION:
         return
     if environment.debug:

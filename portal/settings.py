@@ -132,6 +132,9 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
 EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
+# Secrets in the database: the first key encrypts, all decrypt
+FIELD_KEYS = env.field_keys(ENVIRONMENT)
+
 # Browsers: a form may lead to a workspace's own origin, and nowhere else
 WORKSPACE_ORIGINS = (
     f"https://*.{ENVIRONMENT.workspace_domain}"
@@ -231,6 +234,8 @@ CELERY_BEAT_SCHEDULE = {
 STEELYARD = {
     "METRICS_ON_LOOPBACK": ENVIRONMENT.mode is not env.Mode.EMBEDDED,
     "STATE": ENVIRONMENT.state,
+    "OUTGOING_NETWORKS": ENVIRONMENT.outgoing_networks,
+    "DNS_SERVERS": ENVIRONMENT.dns_servers,
     "PORTAL_ORIGIN": ENVIRONMENT.portal_origin,
     "WORKSPACE_DOMAIN": ENVIRONMENT.workspace_domain,
     "WORKSPACE_SCHEME": "https" if PRODUCTION else "http",
