@@ -1,14 +1,22 @@
 """Tables of tenancy."""
 
 from tenants.models.access import AccessToken
+from tenants.models.approvals import Approval, ApprovalDecision
 from tenants.models.grants import Membership, OrganizationGrant, ProjectGrant, TeamGrant
 from tenants.models.invitations import Invitation, ServiceAccount
 from tenants.models.organizations import Organization, Project, Team, UsedName
 from tenants.models.quotas import Quota, QuotaHold
+from tenants.models.sign_in import EmailDomain, ExternalIdentity, GroupMapping, IdentityProvider
 from tenants.models.users import User
 
 __all__ = [
     "AccessToken",
+    "Approval",
+    "ApprovalDecision",
+    "EmailDomain",
+    "ExternalIdentity",
+    "GroupMapping",
+    "IdentityProvider",
     "Invitation",
     "Membership",
     "Organization",

@@ -27,6 +27,7 @@ class Organization(UUIDModel):
     standing_reason = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True)
+    mfa_required = models.BooleanField(default=False)
     version = models.PositiveIntegerField(default=1)
 
     objects: ClassVar[ScopedManager[Self]] = ScopedManager()

@@ -118,6 +118,9 @@ class TestRowLevelSecurity:
 DEFINER_FUNCTIONS = {
     "steelyard_organizations_of",
     "steelyard_token_by_hash",
+    "steelyard_provider_by_slug",
+    "steelyard_provider_by_domain",
+    "steelyard_domains_to_check",
     "steelyard_invitation_by_hash",
     "steelyard_due_workloads",
     "steelyard_running_workloads",
