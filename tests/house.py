@@ -6,7 +6,7 @@ look; Billie does aurora's finance. Charlie works in borealis and knows nothing 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.test import Client
@@ -16,7 +16,7 @@ from core import acts, scope
 from core.acts import Source, SourceKind
 from core.types import Actor, ActorKind, system_actor
 from tenants.models import Organization, Project, User
-from tenants.services import memberships, organizations, quotas, tokens
+from tenants.services import memberships, organizations, people, quotas, tokens
 
 PASSWORD = "correct horse battery staple"
 LIMITS = {
@@ -102,6 +102,30 @@ def client_for(tenant: Tenant, name: str) -> Client:
     client = Client(raise_request_exception=False)
     client.force_login(tenant.people[name], backend="allauth.account.auth_backends.AuthenticationBackend")
     return client
+
+
+def visitor() -> Client:
+    return Client(raise_request_exception=False)
+
+
+def platform_person(tenant: Tenant, name: str, platform_role: str, *, role: str = "auditor") -> User:
+    """One of the platform's own people, who is also a member of the organisation."""
+    now = timezone.now()
+    with an_act(), scope.of_platform():
+        people.create_person(
+            actor=SYSTEM,
+            email=f"{name}@{tenant.organization.slug}.example",
+            password=PASSWORD,
+            full_name=name.title(),
+            time_zone="UTC",
+            platform_role=platform_role,
+            now=now,
+        )
+    return join(tenant, name, role)
+
+
+def scoped_actor(tenant: Tenant, name: str, *, scopes: tuple[str, ...]) -> Actor:
+    return replace(tenant.actor(name), scopes=frozenset(scopes))
 
 
 def api_for(tenant: Tenant, name: str) -> Client:

@@ -12,7 +12,7 @@ from core.types import ANONYMOUS, Actor
 from portal.identity import SESSION_PROJECT
 from provisioning.services.caveats import caveats
 from tenants.enums import Permission
-from tenants.permissions import permissions_on
+from tenants.permissions import permissions_on, platform_permissions_on
 from tenants.selectors import organization_of, organizations_of_user, projects_with
 
 
@@ -50,7 +50,7 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class Shell:
     person: Person
-    organization: Place
+    organization: Place | None
     organizations: tuple[Place, ...]
     project: Place | None
     projects: tuple[Place, ...]
@@ -78,7 +78,12 @@ def shell(request: HttpRequest) -> dict[str, object]:
             organizations=tuple(_place(found.name, found.slug) for found in organizations_of_user(person.pk)),
             project=next((place for place in projects if place.slug == chosen), projects[0] if projects else None),
             projects=projects,
-            navigation=_navigation(request.path, permissions_on(actor, organization), bool(projects)),
+            navigation=_navigation(
+                request.path,
+                permissions_on(actor, organization),
+                works=bool(projects),
+                governs=bool(platform_permissions_on(actor)),
+            ),
             notice=" ".join(caveats()),
         )
     }
@@ -88,7 +93,7 @@ def _place(name: str, slug: str) -> Place:
     return Place(name, slug, reverse("switch-organization", args=[slug]))
 
 
-def _navigation(path: str, held: frozenset[Permission], works: bool) -> tuple[Section, ...]:
+def _navigation(path: str, held: frozenset[Permission], *, works: bool, governs: bool) -> tuple[Section, ...]:
     money = [("Usage", "usage", "chart-column", works)]
     money.append(("Draft invoice", "invoice-draft", "", Permission.VIEW_INVOICE in held))
     sections = (
@@ -109,10 +114,12 @@ def _navigation(path: str, held: frozenset[Permission], works: bool) -> tuple[Se
                 ("Access tokens", "tokens", "", True),
             ],
         ),
+        ("Platform", [("Console", "console-tenants", "", governs)]),
     )
     return tuple(
         Section(title, tuple(_item(path, label, name, icon) for label, name, icon, shown in items if shown))
         for title, items in sections
+        if any(shown for *_, shown in items)
     )
 
 

@@ -1,0 +1,73 @@
+"""The frame of the console: who may come in, in which scope a page reads and acts, and the way around.
+
+Console routes are declared unscoped. A page that reads opens the platform's scope, one that acts on an organisation
+opens that organisation's, so that the act stands in the chain of those whom it concerns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from core import audit, scope
+from core.types import Actor, ObjectRef
+from portal.web.shell import Item, Person, Section, Shell
+from tenants.enums import PlatformPermission
+from tenants.permissions import authorize_platform, platform_permissions_on
+
+P = PlatformPermission
+_PAGES = (("Tenants", "console-tenants", "building-2", P.VIEW_TENANTS),)
+"""Label, route, icon, permission; in the order of the navigation."""
+
+
+@contextmanager
+def across(
+    request: HttpRequest, permission: PlatformPermission, verb: str, ref: ObjectRef | None = None
+) -> Iterator[Actor]:
+    """Authorise, open the platform's scope and record who looked across organisations, and at what."""
+    actor: Actor = request.actor  # type: ignore[attr-defined]
+    authorize_platform(actor, permission)
+    with scope.of_platform():
+        audit.record(actor, verb, ref or ObjectRef("console", request.path_info), now=timezone.now())
+        yield actor
+
+
+@contextmanager
+def inside(request: HttpRequest, permission: PlatformPermission, organization_id: UUID) -> Iterator[Actor]:
+    """Authorise and open one organisation's scope: for an act on it, which its own chain records."""
+    actor: Actor = request.actor  # type: ignore[attr-defined]
+    authorize_platform(actor, permission)
+    with scope.of_organization(organization_id):
+        yield actor
+
+
+def page(request: HttpRequest, template: str, context: dict[str, object]) -> HttpResponse:
+    """Render a page of the console; what it shows has been read before, inside a scope."""
+    return render(request, template, {**context, "shell": console_shell(request)})
+
+
+def console_shell(request: HttpRequest) -> Shell:
+    actor: Actor = request.actor  # type: ignore[attr-defined]
+    held = platform_permissions_on(actor)
+    person = request.user
+    items = tuple(
+        Item(label, reverse(name), request.path.startswith(reverse(name)), icon)
+        for label, name, icon, permission in _PAGES
+        if permission in held
+    )
+    back = Item("Back to the portal", reverse("home"), current=False, icon="house")
+    return Shell(
+        person=Person(person.full_name or person.email, person.initials, person.email),  # type: ignore[union-attr]
+        organization=None,
+        organizations=(),
+        project=None,
+        projects=(),
+        navigation=(Section("Platform", items), Section("Portal", (back,))),
+        notice="",
+    )
