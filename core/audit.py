@@ -9,6 +9,7 @@ from django.db import connection, transaction
 
 from core import acts, scope
 from core.errors import NotFound
+from core.masking import clean, masked
 from core.models import AuditEvent, Outcome
 from core.types import PLATFORM_ORGANIZATION_ID, Actor, Json, ObjectRef, Reason
 
@@ -22,12 +23,15 @@ def record(
     before: Mapping[str, Json] | None = None,
     after: Mapping[str, Json] | None = None,
 ) -> None:
-    """Write the event of an act that is done, in the act's own transaction. A second call in one act is an error."""
+    """Write the event of an act that is done, in the act's own transaction. A second call in one act is an error.
+
+    `before` and `after` pass through `core.masking`: secrets and addresses of people are never kept.
+    """
     current = scope.require()
     event = _event(actor, verb, ref, now=now, outcome=Outcome.DONE)
     event.organization_id = current.organization_id or PLATFORM_ORGANIZATION_ID
-    event.before = dict(before) if before is not None else None
-    event.after = dict(after) if after is not None else None
+    event.before = masked(before) if before is not None else None
+    event.after = masked(after) if after is not None else None
     event.save(force_insert=True)
     _let_audited_writes_pass(event)
 
@@ -39,7 +43,7 @@ def record_refusal(actor: Actor, verb: str, ref: ObjectRef, *, outcome: Outcome,
     """
     event = _event(actor, verb, ref, now=now, outcome=outcome)
     event.organization_id = actor.organization_id or PLATFORM_ORGANIZATION_ID
-    event.reason = {name: _plain(value) for name, value in reason.as_json().items()}
+    event.reason = {name: _plain(value) for name, value in masked(reason.as_json()).items()}
     with scope.of_organization(event.organization_id), transaction.atomic():
         AuditEvent.objects.bulk_create([event], ignore_conflicts=True)
 
@@ -71,7 +75,7 @@ def _event(actor: Actor, verb: str, ref: ObjectRef, *, now: datetime, outcome: O
 
 def _storable(text: str) -> str:
     """What was asked for, as far as the table can hold it: a denial is never lost for the words in it."""
-    return str(_plain(text))[:200]
+    return clean(str(_plain(text))[:1000])[:200]
 
 
 def _plain(value: Json) -> Json:

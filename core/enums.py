@@ -7,3 +7,5 @@ from enum import StrEnum
 
 class TaskName(StrEnum):
     SEAL_AUDIT = "core.seal_audit"
+    ANCHOR_AUDIT = "core.anchor_audit"
+    CUT_AUDIT = "core.cut_audit"

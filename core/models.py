@@ -1,4 +1,4 @@
-"""Base models, and the tables that belong to no business: audit events and idempotency keys."""
+"""Base models, and the tables that belong to no business: the audit chain and what surrounds it, idempotency keys."""
 
 from __future__ import annotations
 
@@ -84,7 +84,89 @@ class AuditEvent(UUIDModel):
             models.Index(fields=["organization_id", "-id"], name="audit_newest_first"),
             models.Index(fields=["organization_id", "object_kind", "object_id"], name="audit_by_object"),
             models.Index(fields=["organization_id", "id"], name="audit_unsealed", condition=models.Q(seq__isnull=True)),
+            models.Index(fields=["organization_id", "verb", "-id"], name="audit_by_verb"),
+            models.Index(fields=["organization_id", "actor_id", "-id"], name="audit_by_actor"),
+            models.Index(fields=["organization_id", "request_id"], name="audit_by_request"),
         ]
+
+
+class AuditCut(UUIDModel):
+    """Where the old end of a chain was cut off, by rule: the last entry that is gone, and our signature under it.
+
+    Written before the entries go; the database removes no entry without it. `removed`: how many this cut took.
+    """
+
+    organization_id = models.UUIDField()
+    seq = models.BigIntegerField()
+    hash = models.BinaryField()
+    removed = models.BigIntegerField()
+    cut_at = models.DateTimeField()
+    key = models.CharField(max_length=64)
+    signature = models.CharField(max_length=128)
+
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organization_id", "seq"], name="audit_cut_once")]
+
+
+class AuditRetention(UUIDModel):
+    """How long an organisation keeps its audit entries. No row: for ever."""
+
+    organization_id = models.UUIDField(unique=True)
+    keep_days = models.PositiveIntegerField()
+
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
+
+
+class AuditView(UUIDModel):
+    """Filters of the audit log under a name: one person's own, or everybody's who may read the log."""
+
+    organization_id = models.UUIDField()
+    owner_id = models.UUIDField()
+    name = models.CharField(max_length=80)
+    query = models.JSONField(default=dict)
+    shared = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["organization_id", "owner_id", "name"], name="audit_view_name_once")
+        ]
+
+
+class AuditStream(UUIDModel):
+    """A webhook that gets every sealed entry in order. `cursor`: the last entry that it has taken.
+
+    `secret` and `former_secret` are encrypted; the former one signs too until `former_until`, so that a receiver can
+    change over. `failures`: failed calls in a row, since `failing_since`; `paused_reason`: why it was given up.
+    """
+
+    organization_id = models.UUIDField()
+    name = models.CharField(max_length=80)
+    url = models.CharField(max_length=500)
+    secret = models.TextField()
+    former_secret = models.TextField(blank=True)
+    former_until = models.DateTimeField(null=True)
+    enabled = models.BooleanField(default=True)
+    version = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField()
+    cursor = models.BigIntegerField(default=0)
+    due_at = models.DateTimeField()
+    lease_until = models.DateTimeField(null=True)
+    delivered_at = models.DateTimeField(null=True)
+    failing_since = models.DateTimeField(null=True)
+    failures = models.PositiveIntegerField(default=0)
+    last_error = models.CharField(max_length=300, blank=True)
+    paused_reason = models.CharField(max_length=300, blank=True)
+
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organization_id", "name"], name="audit_stream_name_once")]
+        indexes = [models.Index(fields=["due_at"], name="audit_stream_due", condition=models.Q(enabled=True))]
 
 
 class IdempotencyKey(UUIDModel):

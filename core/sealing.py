@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC
+from datetime import UTC, datetime
 from uuid import UUID
 
 from django.db import connection
@@ -11,7 +11,7 @@ from django.db import connection
 from core import scope
 from core.audit_verifier import FIRST, hash_of
 from core.locks import try_lock
-from core.models import AuditEvent
+from core.models import AuditCut, AuditEvent
 from core.types import Json
 
 _AT_ONCE = 500
@@ -40,7 +40,7 @@ def exported(event: AuditEvent) -> dict[str, Json]:
     return {
         **ids,
         **content,
-        "at": event.at.astimezone(UTC).isoformat(timespec="microseconds"),
+        "at": instant(event.at),
         "seq": event.seq,
         "prev_hash": bytes(event.prev_hash).hex() if event.prev_hash is not None else None,
         "hash": bytes(event.hash).hex() if event.hash is not None else None,
@@ -84,9 +84,52 @@ def seal_all() -> int:
 
 def chain_of(organization_id: UUID) -> Iterator[dict[str, Json]]:
     """The chain in order, its unsealed tail last. Inside a scope that may see it."""
-    rows = AuditEvent.objects.filter(organization_id=organization_id)
-    for event in [*rows.filter(seq__isnull=False).order_by("seq"), *rows.filter(seq__isnull=True).order_by("id")]:
+    for event in entries_after(organization_id, 0):
         yield exported(event)
+    for event in AuditEvent.objects.filter(organization_id=organization_id, seq__isnull=True).order_by("id"):
+        yield exported(event)
+
+
+def chains() -> list[UUID]:
+    """Every organisation that has entries. In the platform's scope."""
+    known = AuditEvent.objects.order_by().values_list("organization_id", flat=True).distinct()
+    return sorted(known)
+
+
+def log_of(organization_id: UUID) -> Iterator[dict[str, Json]]:
+    """The chain as the verifier reads it: where its old end was cut, if it was, then every entry."""
+    cut = AuditCut.objects.filter(organization_id=organization_id).order_by("-seq").first()
+    if cut is not None:
+        yield exported_cut(cut)
+    yield from chain_of(organization_id)
+
+
+def entries_after(organization_id: UUID, seq: int, *, at_once: int = 1000) -> Iterator[AuditEvent]:
+    """Sealed entries in order, read a piece at a time."""
+    rows = AuditEvent.objects.filter(organization_id=organization_id).order_by("seq")
+    while True:
+        found = list(rows.filter(seq__gt=seq)[:at_once])
+        yield from found
+        if len(found) < at_once:
+            return
+        seq = found[-1].seq or 0
+
+
+def exported_cut(cut: AuditCut) -> dict[str, Json]:
+    return {
+        "kind": "cut",
+        "organization_id": str(cut.organization_id),
+        "seq": cut.seq,
+        "hash": bytes(cut.hash).hex(),
+        "removed": cut.removed,
+        "at": instant(cut.cut_at),
+        "key": cut.key,
+        "signature": cut.signature,
+    }
+
+
+def instant(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _text(value: UUID | None) -> str | None:

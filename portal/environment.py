@@ -44,6 +44,7 @@ class Environment:
     dns_servers: tuple[str, ...]
     allowed_hosts: tuple[str, ...]
     metrics_token: str
+    audit_anchors: Path | None
     api_requests_per_minute: int
 
 
@@ -67,6 +68,7 @@ def read(variables: Mapping[str, str] = os.environ) -> Environment:
         dns_servers=_words(variables, "STEELYARD_DNS_SERVERS"),
         allowed_hosts=_words(variables, "STEELYARD_ALLOWED_HOSTS"),
         metrics_token=variables.get("STEELYARD_METRICS_TOKEN", ""),
+        audit_anchors=Path(variables["STEELYARD_AUDIT_ANCHORS"]) if variables.get("STEELYARD_AUDIT_ANCHORS") else None,
         api_requests_per_minute=_count(variables, "STEELYARD_API_REQUESTS_PER_MINUTE", 1200),
     )
     if environment.mode is not Mode.CHECK:

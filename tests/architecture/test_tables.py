@@ -25,7 +25,14 @@ GLOBAL_TABLES = {
     "provisioning.Shape",
     "provisioning.Image",
 }
-PLAIN_ORGANIZATION = {"core.AuditEvent", "core.IdempotencyKey"}
+PLAIN_ORGANIZATION = {
+    "core.AuditEvent",
+    "core.AuditCut",
+    "core.AuditRetention",
+    "core.AuditView",
+    "core.AuditStream",
+    "core.IdempotencyKey",
+}
 
 
 def our_models() -> list[type[models.Model]]:
@@ -132,6 +139,8 @@ DEFINER_FUNCTIONS = {
     "steelyard_unsealed_chains",
 }
 """What must be answered before a tenant is known. Each returns ids only."""
+    "steelyard_due_audit_streams",
+    "steelyard_audit_retentions",
 
 
 def python_files() -> list[Path]:

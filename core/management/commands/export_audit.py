@@ -8,8 +8,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandParser
 
 from core import scope
-from core.models import AuditEvent
-from core.sealing import chain_of
+from core.sealing import chains, log_of
 
 
 class Command(BaseCommand):
@@ -20,7 +19,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, organization: UUID | None, **options: object) -> None:
         with scope.of_platform():
-            known = AuditEvent.objects.order_by().values_list("organization_id", flat=True).distinct()
-            for chain in [organization] if organization else sorted(known):
-                for event in chain_of(chain):
+            for chain in [organization] if organization else chains():
+                for event in log_of(chain):
                     self.stdout.write(json.dumps(event, sort_keys=True, ensure_ascii=False))
