@@ -9,11 +9,15 @@ from django.db.models import Q
 from core.models import TenantModel
 from core.types import ObjectRef
 from tenants.enums import Role
+from tenants.models.organizations import Organization, Project, Team
 from tenants.roles import ORGANIZATION_ROLES, PROJECT_ROLES
 
 
 class Invitation(TenantModel):
-    """A role offered to an e-mail address, once and for a while. Only the hash of its secret is kept."""
+    """A role offered to an e-mail address, once and for a while. The hash of its secret is kept.
+
+    `mail_secret` holds the secret, encrypted, until the mail with it is sent; the mail is due at `mail_due_at`.
+    """
 
     email = models.EmailField()
     role = models.CharField(max_length=20, choices=Role.choices)
@@ -26,8 +30,15 @@ class Invitation(TenantModel):
     accepted_at = models.DateTimeField(null=True)
     accepted_by = models.UUIDField(null=True)
     revoked_at = models.DateTimeField(null=True)
+    mail_secret = models.TextField(blank=True)
+    mail_due_at = models.DateTimeField(null=True)
+    mailed_at = models.DateTimeField(null=True)
+    mail_error = models.CharField(max_length=200, blank=True)
 
     class Meta:
+        indexes = [
+            models.Index(fields=["mail_due_at"], name="invitation_mail_due", condition=Q(mail_due_at__isnull=False))
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["organization", "email", "team", "project"],
@@ -49,6 +60,11 @@ class Invitation(TenantModel):
     @property
     def ref(self) -> ObjectRef:
         return ObjectRef("invitation", str(self.pk), self.role)
+
+    @property
+    def place(self) -> Organization | Team | Project:
+        """What the role is held on."""
+        return self.project or self.team or self.organization
 
 
 class ServiceAccount(TenantModel):

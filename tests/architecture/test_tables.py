@@ -129,6 +129,7 @@ DEFINER_FUNCTIONS = {
     "steelyard_provider_by_domain",
     "steelyard_domains_to_check",
     "steelyard_invitation_by_hash",
+    "steelyard_invitations_to_mail",
     "steelyard_due_workloads",
     "steelyard_running_workloads",
     "steelyard_placed_workloads",
