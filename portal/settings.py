@@ -228,6 +228,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-activity": {"task": "provisioning.sweep_activity", "schedule": 30.0, "options": {"expires": 30}},
     "sweep-strays": {"task": "provisioning.sweep_strays", "schedule": 60.0, "options": {"expires": 60}},
     "sweep-volumes": {"task": "provisioning.sweep_volumes", "schedule": 300.0, "options": {"expires": 300}},
+    "expire-approvals": {"task": "tenants.expire_approvals", "schedule": 60.0, "options": {"expires": 60}},
 }
 
 # Workloads. Those of the local driver share the loopback network, so nothing is told there without a token.

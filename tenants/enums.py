@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from django.db import models
 
 
@@ -105,3 +107,38 @@ class PlatformPermission(models.TextChoices):
     DECIDE_PLATFORM_APPROVAL = "decide_platform_approval"
     OPERATE_FLEET = "operate_fleet"
     IMPERSONATE = "impersonate"
+
+
+class ApprovalKind(models.TextChoices):
+    """What can be asked for. Each kind's consequence stands in `tenants.services.approval_effects`."""
+
+    LAUNCH = "launch"
+    QUOTA = "quota"
+    PRICE = "price"
+    CREDIT = "credit"
+
+
+class ApprovalState(models.TextChoices):
+    """`voided`: what was asked changed or went, or the asker took it back."""
+
+    OPEN = "open"
+    APPROVED = "approved"
+    REFUSED = "refused"
+    EXPIRED = "expired"
+    VOIDED = "voided"
+
+
+class Decider(models.TextChoices):
+    """Whose people decide: the organisation's, on the place of the request, or the platform's."""
+
+    ORGANIZATION = "organization"
+    PLATFORM = "platform"
+
+
+class Verdict(models.TextChoices):
+    APPROVED = "approved"
+    REFUSED = "refused"
+
+
+class TaskName(StrEnum):
+    EXPIRE_APPROVALS = "tenants.expire_approvals"

@@ -130,6 +130,7 @@ DEFINER_FUNCTIONS = {
     "steelyard_domains_to_check",
     "steelyard_invitation_by_hash",
     "steelyard_invitations_to_mail",
+    "steelyard_due_approvals",
     "steelyard_due_workloads",
     "steelyard_running_workloads",
     "steelyard_placed_workloads",
