@@ -9,7 +9,7 @@ from core.rls import ROLES, DefinerFunction, TenantTable
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tenants", "0006_isolate_sign_in"),
+        ("tenants", "0007_mail_invitations_and_keep_used_names"),
     ]
 
     operations = [
