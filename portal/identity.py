@@ -10,10 +10,13 @@ from django.http import HttpRequest
 
 from core.types import ANONYMOUS, Actor, ActorKind
 from tenants.selectors import organization_ids_of_user, token_by_secret
+from tenants.selectors.sign_in import session_standing
 from tenants.services import tokens
 
 SESSION_ORGANIZATION = "organization_id"
 SESSION_PROJECT = "project"
+SESSION_PROVIDER = "identity_provider"
+"""The provider of an organisation by which the session was opened: it is valid for that organisation alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class Claimed:
     user_id: UUID | None = None
     token_id: UUID | None = None
     session_key: str = ""
+    provider_id: UUID | None = None
     refused: bool = False
 
 
@@ -38,26 +42,40 @@ def claim(request: HttpRequest) -> Claimed:
     organizations = organization_ids_of_user(user.pk)
     chosen = request.session.get(SESSION_ORGANIZATION)
     active = next((found for found in organizations if str(found) == chosen), None)
+    provider = request.session.get(SESSION_PROVIDER)
+    if active is None and not provider and organizations:
+        active = organizations[0]
     return Claimed(
-        organization_id=active or (organizations[0] if organizations else None),
+        organization_id=active,
         user_id=user.pk,
         session_key=request.session.session_key or "",
+        provider_id=UUID(provider) if provider else None,
     )
 
 
+def is_bound(request: HttpRequest) -> bool:
+    """Whether the session was opened by an organisation's provider, and so speaks in that organisation alone."""
+    return SESSION_PROVIDER in request.session
+
+
 def actor_of(request: HttpRequest, claimed: Claimed, *, now: datetime) -> Actor:
-    """The actor, inside the scope of the claimed organisation."""
+    """The actor, inside the scope of the claimed organisation. Says on the request if a second factor is missing."""
     if claimed.token_id is not None:
-        return _actor_of_token(claimed, now)
+        return _actor_of_token(request, claimed, now)
     if claimed.user_id is None:
         return ANONYMOUS
+    if claimed.organization_id is not None:
+        standing = session_standing(claimed.organization_id, claimed.user_id, claimed.provider_id)
+        if standing.provider_gone:
+            return ANONYMOUS
+        request.awaits_second_factor = standing.awaits_second_factor  # type: ignore[attr-defined]
     return Actor(
         kind=ActorKind.USER,
         id=claimed.user_id,
         organization_id=claimed.organization_id,
         label=request.user.email,  # type: ignore[union-attr]
         session_key=claimed.session_key,
-        platform_role=request.user.platform_role,  # type: ignore[union-attr]
+        platform_role="" if claimed.provider_id else request.user.platform_role,  # type: ignore[union-attr]
     )
 
 
@@ -70,11 +88,12 @@ def _claimed_by_token(header: str) -> Claimed:
     return Claimed(organization_id=found[0], token_id=found[1])
 
 
-def _actor_of_token(claimed: Claimed, now: datetime) -> Actor:
+def _actor_of_token(request: HttpRequest, claimed: Claimed, now: datetime) -> Actor:
     assert claimed.token_id is not None
     token = tokens.living(token_id=claimed.token_id, now=now)
     if token is None:
         return ANONYMOUS
+    request.awaits_second_factor = token.awaits_second_factor  # type: ignore[attr-defined]
     return Actor(
         kind=ActorKind.USER,
         id=token.user_id,

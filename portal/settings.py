@@ -37,6 +37,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.usersessions",
+    "allauth.mfa",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -126,6 +127,13 @@ ACCOUNT_ADAPTER = "portal.accounts.InvitedOnlyAdapter"
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
 USERSESSIONS_TRACK_ACTIVITY = True
 USERSESSIONS_ADAPTER = "portal.accounts.AuditedSessionsAdapter"
+MFA_ADAPTER = "portal.accounts.EncryptedFactorsAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # Nobody signs up here: an account begins with an invitation or with a provider.
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_RECOVERY_CODE_DIGITS = 10
+MFA_TOTP_ISSUER = "Steelyard"
+MFA_TOTP_TOLERANCE = 1
 SESSION_COOKIE_AGE = int(timedelta(days=14).total_seconds())
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

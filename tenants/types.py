@@ -81,7 +81,10 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A token that may be used, and the person that it stands for. `scopes` empty: all that the person may."""
+    """A token that may be used, and the person that it stands for. `scopes` empty: all that the person may.
+
+    `awaits_second_factor`: the organisation asks for one, and its owner has none.
+    """
 
     token_id: UUID
     organization_id: UUID
@@ -90,6 +93,15 @@ class Credential:
     last_used_at: datetime | None
     email: str
     platform_role: str
+    awaits_second_factor: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStanding:
+    """How a session stands in an organisation: a second factor is missing, or its provider is no longer in use."""
+
+    awaits_second_factor: bool
+    provider_gone: bool
 
 
 def organization_ref(organization_id: UUID, slug: str = "") -> ObjectRef:

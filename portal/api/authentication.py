@@ -53,6 +53,11 @@ class HasActor(BasePermission):
         actor: Actor = request._request.actor  # type: ignore[attr-defined]
         if actor.id is None:
             raise NotAuthenticated("Sign in, or send a token: Authorization: Bearer <token>.")
+        if getattr(request._request, "awaits_second_factor", False):
+            raise PermissionDenied(
+                "The organisation asks for a second factor. Set one up in the portal, under your name.",
+                code="second_factor_required",
+            )
         if actor.organization_id is None and getattr(view, "needs_organization", True):
             raise PermissionDenied(
                 "You belong to no organisation yet. Ask an owner to invite you.", code="no_organization"

@@ -34,9 +34,17 @@ FOREIGN_ROUTES = frozenset(
         "account_reset_password_from_key",
         "account_reset_password_from_key_done",
         "usersessions_list",
+        *("mfa_index", "mfa_authenticate", "mfa_reauthenticate"),
+        *("mfa_activate_totp", "mfa_deactivate_totp"),
+        *("mfa_view_recovery_codes", "mfa_generate_recovery_codes"),
+        *("mfa_list_webauthn", "mfa_add_webauthn", "mfa_reauthenticate_webauthn"),
+        *("mfa_remove_webauthn", "mfa_edit_webauthn"),
     }
 )
 """Routes of packages that guard themselves. Whatever else they bring is denied."""
+
+_WAY_OUT = "switch-organization"
+"""Where a person may still go who lacks the second factor that this organisation asks for."""
 
 
 def refusal(request: HttpRequest, view: View) -> HttpResponse | None:
@@ -54,11 +62,24 @@ def refusal(request: HttpRequest, view: View) -> HttpResponse | None:
     actor: Actor = request.actor  # type: ignore[attr-defined]
     if actor.id is None:
         return _to_the_door(request)
+    if awaits_second_factor(request) and not (match is not None and match.url_name == _WAY_OUT):
+        return _to(request, "mfa_index")
     return redirect("home") if actor.organization_id is None else None
 
 
+def awaits_second_factor(request: HttpRequest) -> bool:
+    """Whether the organisation asks for a second factor that the person does not have yet."""
+    return bool(getattr(request, "awaits_second_factor", False))
+
+
 def _to_the_door(request: HttpRequest) -> HttpResponse:
-    """A part of a page cannot become the sign-in form, so the page that asked for it goes there as a whole."""
     if request.headers.get("HX-Request"):
-        return HttpResponseClientRedirect(reverse("account_login"))
+        return _to(request, "account_login")
     return redirect_to_login(request.get_full_path() if request.method == "GET" else "/")
+
+
+def _to(request: HttpRequest, name: str) -> HttpResponse:
+    """A part of a page cannot become another page, so the page that asked for it goes there as a whole."""
+    if request.headers.get("HX-Request"):
+        return HttpResponseClientRedirect(reverse(name))
+    return redirect(name)

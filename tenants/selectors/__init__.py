@@ -17,6 +17,21 @@ from tenants.models import AccessToken, Membership, Organization, Project, Quota
 from tenants.permissions import holds, projects_filter
 from tenants.types import Credential, QuotaLine
 
+_CREDENTIAL = """
+    SELECT t.id, t.organization_id, t.user_id, t.scopes, t.last_used_at, u.email, u.platform_role,
+        o.mfa_required AND u.kind = 'person'
+        AND NOT EXISTS (SELECT 1 FROM mfa_authenticator a WHERE a.user_id = u.id AND a.type IN ('totp', 'webauthn'))
+        AND NOT EXISTS (
+            SELECT 1 FROM tenants_externalidentity e JOIN tenants_identityprovider p ON p.id = e.provider_id
+            WHERE e.user_id = u.id AND p.enabled AND e.issuer = p.issuer
+        )
+    FROM tenants_accesstoken t
+    JOIN tenants_user u ON u.id = t.user_id
+    JOIN tenants_organization o ON o.id = t.organization_id
+    WHERE t.id = %s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > %s) AND u.is_active
+"""
+"""The second factor may be one's own, or that of the organisation's provider, by which one signs in."""
+
 
 def organization_of(actor: Actor) -> Organization:
     """The organisation that the actor acts in. Raises NotFound where it is a member of none."""
@@ -145,17 +160,12 @@ def credential_of(token_id: UUID, *, now: datetime) -> Credential | None:
     Asked by every request of the API, so in plain SQL: building the query costs more than answering it.
     """
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT t.id, t.organization_id, t.user_id, t.scopes, t.last_used_at, u.email, u.platform_role"
-            " FROM tenants_accesstoken t JOIN tenants_user u ON u.id = t.user_id"
-            " WHERE t.id = %s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > %s) AND u.is_active",
-            [token_id, now],
-        )
+        cursor.execute(_CREDENTIAL, [token_id, now])
         row = cursor.fetchone()
     if row is None:
         return None
-    token, organization_id, user_id, scopes, last_used_at, email, platform_role = row
-    return Credential(token, organization_id, user_id, tuple(scopes), last_used_at, email, platform_role)
+    token, organization_id, user_id, scopes, last_used_at, email, platform_role, awaits = row
+    return Credential(token, organization_id, user_id, tuple(scopes), last_used_at, email, platform_role, awaits)
 
 
 def quotas_visible_to(actor: Actor) -> QuerySet[Quota]:
