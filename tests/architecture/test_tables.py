@@ -139,10 +139,10 @@ DEFINER_FUNCTIONS = {
     "steelyard_entry_code_by_hash",
     "steelyard_workspace_entry_by_hash",
     "steelyard_unsealed_chains",
-}
-"""What must be answered before a tenant is known. Each returns ids only."""
     "steelyard_due_audit_streams",
     "steelyard_audit_retentions",
+}
+"""What must be answered before a tenant is known. Each returns ids only."""
 
 
 def python_files() -> list[Path]:
