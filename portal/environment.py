@@ -27,6 +27,18 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Mail:
+    """The installation's mail server. No host: letters are kept as files. `security`: starttls, tls or none."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    security: str
+    sender: str
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
     mode: Mode
     secret_key: str
@@ -46,6 +58,7 @@ class Environment:
     metrics_token: str
     audit_anchors: Path | None
     api_requests_per_minute: int
+    mail: Mail
 
 
 def read(variables: Mapping[str, str] = os.environ) -> Environment:
@@ -70,6 +83,7 @@ def read(variables: Mapping[str, str] = os.environ) -> Environment:
         metrics_token=variables.get("STEELYARD_METRICS_TOKEN", ""),
         audit_anchors=Path(variables["STEELYARD_AUDIT_ANCHORS"]) if variables.get("STEELYARD_AUDIT_ANCHORS") else None,
         api_requests_per_minute=_count(variables, "STEELYARD_API_REQUESTS_PER_MINUTE", 1200),
+        mail=_mail(variables),
     )
     if environment.mode is not Mode.CHECK:
         _refuse_unsafe(environment)
@@ -93,6 +107,20 @@ def database(url: str) -> dict[str, object]:
         "DISABLE_SERVER_SIDE_CURSORS": True,
         "OPTIONS": asked | {"prepare_threshold": None, "pool": {"min_size": 1, "max_size": 8, "timeout": 10}},
     }
+
+
+def _mail(variables: Mapping[str, str]) -> Mail:
+    security = variables.get("EMAIL_SECURITY", "starttls")
+    if security not in ("starttls", "tls", "none"):
+        raise ImproperlyConfigured(f"EMAIL_SECURITY must be starttls, tls or none, not {security!r}.")
+    return Mail(
+        host=variables.get("EMAIL_HOST", ""),
+        port=_integer(variables, "EMAIL_PORT", 465 if security == "tls" else 587),
+        user=variables.get("EMAIL_USER", ""),
+        password=variables.get("EMAIL_PASSWORD", ""),
+        security=security,
+        sender=variables.get("EMAIL_FROM", "Steelyard <steelyard@localhost>"),
+    )
 
 
 def _words(variables: Mapping[str, str], name: str) -> tuple[str, ...]:

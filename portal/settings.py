@@ -138,7 +138,20 @@ SESSION_COOKIE_AGE = int(timedelta(days=14).total_seconds())
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
-EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+
+# Mail: by the installation's server, or kept as files in its state folder where none is named
+EMAIL_BACKEND = (
+    "django.core.mail.backends.smtp.EmailBackend" if ENVIRONMENT.mail.host else "portal.mail.PrivateFileBackend"
+)
+EMAIL_HOST = ENVIRONMENT.mail.host
+EMAIL_PORT = ENVIRONMENT.mail.port
+EMAIL_HOST_USER = ENVIRONMENT.mail.user
+EMAIL_HOST_PASSWORD = ENVIRONMENT.mail.password
+EMAIL_USE_TLS = ENVIRONMENT.mail.security == "starttls"
+EMAIL_USE_SSL = ENVIRONMENT.mail.security == "tls"
+EMAIL_TIMEOUT = 20
+EMAIL_FILE_PATH = ENVIRONMENT.state / "mail"
+DEFAULT_FROM_EMAIL = ENVIRONMENT.mail.sender
 
 # Secrets in the database: the first key encrypts, all decrypt
 FIELD_KEYS = env.field_keys(ENVIRONMENT)
@@ -237,6 +250,8 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-strays": {"task": "provisioning.sweep_strays", "schedule": 60.0, "options": {"expires": 60}},
     "sweep-volumes": {"task": "provisioning.sweep_volumes", "schedule": 300.0, "options": {"expires": 300}},
     "expire-approvals": {"task": "tenants.expire_approvals", "schedule": 60.0, "options": {"expires": 60}},
+    "sweep-invitations": {"task": "tenants.sweep_invitations", "schedule": 30.0, "options": {"expires": 30}},
+    "sweep-grants": {"task": "tenants.sweep_grants", "schedule": 300.0, "options": {"expires": 300}},
 }
 
 # Workloads. Those of the local driver share the loopback network, so nothing is told there without a token.

@@ -142,3 +142,6 @@ class Verdict(models.TextChoices):
 
 class TaskName(StrEnum):
     EXPIRE_APPROVALS = "tenants.expire_approvals"
+    MAIL_INVITATION = "tenants.mail_invitation"
+    SWEEP_INVITATIONS = "tenants.sweep_invitations"
+    SWEEP_GRANTS = "tenants.sweep_grants"

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from celery import shared_task
 from django.utils import timezone
 
 from tenants.enums import TaskName
-from tenants.services import approvals
+from tenants.drivers import mail
+from tenants.selectors.places import invitations_to_mail
+from tenants.services import approvals, grants_sweep, invitation_mail
 
 
 @shared_task(name=TaskName.EXPIRE_APPROVALS)
 def expire_approvals(**_: object) -> None:
     approvals.expire_due(now=timezone.now())
+
+
+@shared_task(name=TaskName.MAIL_INVITATION, acks_late=True)
+def mail_invitation(*, organization_id: str, invitation_id: str, **_: object) -> None:
+    invitation_mail.send_one(
+        organization_id=UUID(organization_id), invitation_id=UUID(invitation_id), send=mail.send, now=timezone.now()
+    )
+
+
+@shared_task(name=TaskName.SWEEP_INVITATIONS)
+def sweep_invitations(**_: object) -> None:
+    """Mails whose task was lost, or that the mail server did not take."""
+    for organization_id, invitation_id in invitations_to_mail(timezone.now()):
+        invitation_mail.send_one(
+            organization_id=organization_id, invitation_id=invitation_id, send=mail.send, now=timezone.now()
+        )
+
+
+@shared_task(name=TaskName.SWEEP_GRANTS)
+def sweep_grants(**_: object) -> None:
+    grants_sweep.sweep(now=timezone.now())

@@ -18,6 +18,7 @@ from tenants.models import Membership, Organization, Project, Team, User
 from tenants.permissions import Place, authorize, permissions_on
 from tenants.roles import ORGANIZATION_ROLES, PROJECT_ROLES, on_team, permissions_of
 from tenants.services.projection import project_grants
+from tenants.services.standing import refuse_closed
 
 
 @transaction.atomic
@@ -37,7 +38,7 @@ def give(*, actor: Actor, place: Place, user: User, role: str, now: datetime) ->
             _keep_an_owner(found)
     return grant(
         actor=actor,
-        organization=_organization_of(place),
+        organization=organization_of_place(place),
         user=user,
         role=role,
         project=place if isinstance(place, Project) else None,
@@ -158,6 +159,7 @@ def may_manage(actor: Actor, place: Place, role: str) -> None:
         raise Invalid([FieldError("role", "does_not_fit", f"On a {place.ref.kind} the roles are {words}.")])
     needed = Permission.MANAGE_PROJECT if isinstance(place, Project) else Permission.MANAGE_MEMBERS
     authorize(actor, needed, place)
+    refuse_closed(organization_of_place(place))
     missing = _granted_by(role, place) - permissions_on(actor, place)
     if missing:
         raise Forbidden(sorted(missing)[0], place.ref)
@@ -167,7 +169,7 @@ def _granted_by(role: str, place: Place) -> frozenset[Permission]:
     return permissions_of(role) if not isinstance(place, Team) else on_team(role)
 
 
-def _organization_of(place: Place) -> Organization:
+def organization_of_place(place: Place) -> Organization:
     return place if isinstance(place, Organization) else place.organization
 
 

@@ -1,0 +1,1 @@
+"""What tenancy asks of the outside: mail."""
