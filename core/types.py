@@ -84,6 +84,7 @@ class Reason:
     used: int | None = None
     limit: int | None = None
     ask: str | None = None
+    level: str | None = None
 
     def as_json(self) -> dict[str, Json]:
         pairs: dict[str, Json] = {
@@ -94,5 +95,6 @@ class Reason:
             "used": self.used,
             "limit": self.limit,
             "ask": self.ask,
+            "level": self.level,
         }
         return {name: value for name, value in pairs.items() if value is not None}
