@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 
 from core.types import Reason
 from provisioning.enums import Starts
 from provisioning.types import Alternative, Asked, ClusterFacts, ShapeFacts, Verdict
-from tenants.types import Claim, QuotaLine, unit_of
+from tenants.types import Claim, unit_of
 
 Check = Callable[[Asked], tuple[Reason, ...]]
 
@@ -70,8 +70,8 @@ def policy(asked: Asked) -> tuple[Reason, ...]:
 
 
 def quota(asked: Asked) -> tuple[Reason, ...]:
-    """One reason per resource where used + asked passes the limit."""
-    return shortfalls(asked.quotas, _more(asked.shape.claim(asked.disk_gib), asked.held), project=asked.project)
+    """One reason for each resource and each level (organisation, team, project, person) that says no."""
+    return asked.quotas.shortfalls(_more(asked.shape.claim(asked.disk_gib), asked.held))
 
 
 def capacity(asked: Asked) -> tuple[Reason, ...]:
@@ -140,12 +140,6 @@ def waiting_reason(shape: ShapeFacts, cluster: ClusterFacts, *, ahead: int = 0) 
     )
 
 
-def shortfalls(lines: Mapping[str, QuotaLine], asked: Mapping[str, int], *, project: str) -> tuple[Reason, ...]:
-    """What taking these amounts would be refused for. A resource without a line is not limited."""
-    found = (lines[name].shortfall(amount, project=project) for name, amount in sorted(asked.items()) if name in lines)
-    return tuple(reason for reason in found if reason is not None)
-
-
 def _starts(shape: ShapeFacts, cluster: ClusterFacts | None) -> Starts:
     if cluster is None:
         return Starts.NEVER
@@ -159,7 +153,7 @@ def _alternatives(asked: Asked) -> tuple[Alternative, ...]:
         for shape in asked.others
         if shape.slug != asked.shape.slug
         and shape.active
-        and not shortfalls(asked.quotas, _more(shape.claim(asked.disk_gib), asked.held), project=asked.project)
+        and not asked.quotas.shortfalls(_more(shape.claim(asked.disk_gib), asked.held))
         and any(fits_now(shape, cluster) for cluster in asked.clusters)
     ]
     fitting.sort(key=lambda shape: (_distance(asked.shape, shape), shape.slug))

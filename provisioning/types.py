@@ -10,7 +10,7 @@ from uuid import UUID
 
 from core.types import Json, ObjectRef, Reason
 from provisioning.enums import Activity, DesiredState, Rule, Source, Starts, State
-from tenants.types import Claim, QuotaLine
+from tenants.types import Claim, QuotaBook
 
 NOTHING = Claim(())
 
@@ -92,7 +92,7 @@ class Asked:
     image_active: bool
     shape: ShapeFacts
     disk_gib: int
-    quotas: Mapping[str, QuotaLine]
+    quotas: QuotaBook
     clusters: tuple[ClusterFacts, ...]
     others: tuple[ShapeFacts, ...] = ()
     priced: bool = True

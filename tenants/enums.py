@@ -62,6 +62,16 @@ class Resource(models.TextChoices):
     VCPUS = "vcpus"
     MEMORY_GIB = "memory_gib"
     STORAGE_GIB = "storage_gib"
+    TOKENS_PER_MINUTE = "tokens_per_minute"
+
+
+class QuotaLevel(models.TextChoices):
+    """What a quota stands on, in the order in which quotas are locked."""
+
+    ORGANIZATION = "organization"
+    TEAM = "team"
+    PROJECT = "project"
+    USER = "user"
 
 
 class Permission(models.TextChoices):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol, TypeAlias
 from uuid import UUID
 
 from core.types import ObjectRef, Reason
+from tenants.enums import QuotaLevel
 
 _UNITS = {
     "workloads": ("workload", "workloads"),
@@ -14,6 +17,7 @@ _UNITS = {
     "memory_gib": ("GiB of memory", "GiB of memory"),
     "storage_gib": ("GiB of storage", "GiB of storage"),
     "accelerators": ("GPU", "GPUs"),
+    "tokens_per_minute": ("token a minute", "tokens a minute"),
 }
 
 
@@ -42,33 +46,62 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
+class Pool:
+    """What a quota shares with its siblings, the other quotas under the same parent.
+
+    `left`: what nobody of them uses of what they may use together; below zero where a limit was lowered. `kept`: what
+    of it lenders keep for themselves. `borrowers`: siblings above their own limit, and by how much.
+    """
+
+    left: int
+    kept: int = 0
+    borrowers: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def lent(self) -> int:
+        return sum(amount for _, amount in self.borrowers)
+
+
+@dataclass(frozen=True, slots=True)
 class QuotaLine:
-    """One quota as it stands: limit and used, in whole units, for one project."""
+    """One quota as it stands: limit and used, in whole units, of one place.
+
+    `place`: the slug of the organisation, team or project, or the person's address. `lend_limit` None: it lends all
+    that it leaves unused. `pool` None: nobody around it may borrow.
+    """
 
     id: UUID
-    project_id: UUID
+    level: QuotaLevel
+    place: str
     resource: str
     limit: int
     used: int
+    borrow_limit: int = 0
+    lend_limit: int | None = None
+    pool: Pool | None = None
 
     @property
     def left(self) -> int:
+        """What is left of its own limit."""
         return max(self.limit - self.used, 0)
 
-    def shortfall(self, asked: int, *, project: str) -> Reason | None:
-        """Why this much more would be refused, with the numbers and whom to ask; None where it fits."""
-        over = self.used + asked - self.limit
-        if asked <= 0 or over <= 0:
-            return None
-        return Reason(
-            code="over_quota",
-            message=f"{over} {unit_of(self.resource, over)} over ({self.used} used + {asked} asked > {self.limit}).",
-            resource=self.resource,
-            asked=asked,
-            used=self.used,
-            limit=self.limit,
-            ask=f"an owner of the organisation, who sets the quotas of {project}",
-        )
+    @property
+    def borrowed(self) -> int:
+        return max(self.used - self.limit, 0)
+
+
+Ladder: TypeAlias = tuple[QuotaLine, ...]
+"""The quotas on one resource that a claim meets, in the order of their locks: organisation, team, project, person."""
+
+
+class QuotaBook(Protocol):
+    """Every quota that one place's claims meet, as they stand: what `tenants.quota_rules` decides on."""
+
+    @property
+    def ladders(self) -> Mapping[str, Ladder]: ...
+
+    def shortfalls(self, asked: Mapping[str, int]) -> tuple[Reason, ...]:
+        """Every reason why these amounts would be refused; a resource without a quota is not limited."""
 
 
 @dataclass(frozen=True, slots=True)

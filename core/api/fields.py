@@ -25,6 +25,9 @@ class ReasonOutput(serializers.Serializer[object]):
     used = serializers.IntegerField(required=False)
     limit = serializers.IntegerField(required=False)
     ask = serializers.CharField(required=False)
+    level = serializers.CharField(
+        required=False, help_text="Of a quota: organization, team, project or user, whose limit it is."
+    )
 
 
 class FieldErrorOutput(serializers.Serializer[object]):

@@ -17,7 +17,7 @@ from core.types import Actor
 from portal.web.here import project_here
 from tenants.enums import Permission
 from tenants.permissions import holds
-from tenants.selectors import holds_of, people_sharing, quotas_visible_to
+from tenants.selectors import held_of, people_sharing, quotas_visible_to
 from tenants.services import quotas
 
 RESOURCE_WORDS = {
@@ -41,7 +41,7 @@ def quota_list(request: HttpRequest) -> HttpResponse:
     actor: Actor = request.actor  # type: ignore[attr-defined]
     project = project_here(request)
     rows = list(quotas_visible_to(actor).filter(project_id=project.pk)) if project else []
-    held = holds_of([row.pk for row in rows])
+    held = held_of(rows)
     may_edit = project is not None and holds(actor, Permission.MANAGE_QUOTA, project)
     context = {
         "project": project.name if project else "",
@@ -55,11 +55,11 @@ def quota_list(request: HttpRequest) -> HttpResponse:
                 "used": row.used,
                 "holders": [
                     {
-                        "label": hold.holder_label,
+                        "label": hold.label,
                         "amount": hold.amount,
-                        "url": _holder_url(hold.holder_kind, hold.holder_id),
+                        "url": _holder_url(hold.kind, hold.id),
                     }
-                    for hold in held.get(row.pk, [])
+                    for hold in held[row.pk].holds
                 ],
                 "edit_url": reverse("quota-limit", args=[row.pk]) if may_edit else "",
             }

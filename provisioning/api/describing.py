@@ -142,6 +142,8 @@ class QuotaShownOutput(serializers.Serializer[object]):
     used = serializers.IntegerField()
     asked = serializers.IntegerField()
     left = serializers.IntegerField(help_text="Before this launch.")
+    level = serializers.CharField(help_text="What it stands on: organization, team, project or user.")
+    place = serializers.CharField(help_text="The slug of that, or the person's address.")
 
 
 class VerdictOutput(serializers.Serializer[object]):

@@ -82,7 +82,17 @@ VERDICT = {
             "difference_per_hour": {"amount": "-8.85", "currency": _USD},
         }
     ],
-    "quotas": [{"resource": "accelerators/H100", "limit": 10, "used": 8, "asked": 4, "left": 2}],
+    "quotas": [
+        {
+            "resource": "accelerators/H100",
+            "limit": 10,
+            "used": 8,
+            "asked": 4,
+            "left": 2,
+            "level": "project",
+            "place": "vision",
+        }
+    ],
     "simulated": True,
 }
 EVENT = {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from billing.types import Hourly
 from core.errors import FieldError, Invalid
@@ -17,10 +18,10 @@ from provisioning.models import Image, Shape, Volume, Workload
 from provisioning.naming import NAME_RULE, free_name, is_name, is_variable
 from provisioning.selectors.catalogue import Prices, active_shapes, cluster_facts, prices_for
 from provisioning.types import NOTHING, Alternative, Asked, Verdict, WorkloadSpec
-from tenants.enums import Permission, Standing
+from tenants.enums import Permission, QuotaLevel, Standing
 from tenants.permissions import holds
-from tenants.selectors import organization_of, quota_lines
-from tenants.types import Claim, QuotaLine
+from tenants.selectors import organization_of, quota_book
+from tenants.types import Claim, Ladder, QuotaBook, QuotaLine
 
 if TYPE_CHECKING:
     from tenants.models import Project
@@ -31,12 +32,14 @@ _MOST_VARIABLES, _LONGEST_VALUE, _LARGEST_DISK = 64, 4096, 65_536
 
 @dataclass(frozen=True, slots=True)
 class QuotaShown:
-    """One quota beside a launch: what is used, what this launch asks for, what would be left."""
+    """One quota beside a launch: what is used, what this launch asks for, what would be left; on what it stands."""
 
     resource: str
     limit: int
     used: int
     asked: int
+    level: QuotaLevel = QuotaLevel.PROJECT
+    place: str = ""
 
     @property
     def left(self) -> int:
@@ -88,16 +91,26 @@ def chosen(actor: Actor, project: Project, spec: WorkloadSpec, now: datetime) ->
     return Chosen(shape, image, volume, prices_for([shape, *active_shapes()], currency, now))
 
 
-def judge(actor: Actor, project: Project, spec: WorkloadSpec, picked: Chosen, *, held: Claim = NOTHING) -> Verdict:
-    """What admission says to this launch now, without taking anything."""
-    return decide(_asked(actor, project, spec, picked, quota_lines(project.pk), held))
+def judge(
+    actor: Actor,
+    project: Project,
+    spec: WorkloadSpec,
+    picked: Chosen,
+    *,
+    now: datetime,
+    owner_id: UUID | None = None,
+    held: Claim = NOTHING,
+) -> Verdict:
+    """What admission says to this launch now, without taking anything. `owner_id`: whose it is, if not the actor's."""
+    book = quota_book(project, owner_id or actor.id, now=now)
+    return decide(_asked(actor, project, spec, picked, book, held))
 
 
 def preview(actor: Actor, project: Project, spec: WorkloadSpec, now: datetime) -> Preview:
     """The dry run of a launch: verdict, prices, quotas and a free name, the same for everybody who asks now."""
     picked = chosen(actor, project, spec, now)
-    lines = quota_lines(project.pk)
-    verdict = decide(_asked(actor, project, spec, picked, lines, NOTHING))
+    book = quota_book(project, actor.id, now=now)
+    verdict = decide(_asked(actor, project, spec, picked, book, NOTHING))
     prices, disk = picked.prices, disk_of(spec, picked)
     return Preview(
         verdict=verdict,
@@ -108,7 +121,7 @@ def preview(actor: Actor, project: Project, spec: WorkloadSpec, now: datetime) -
             (each, _hourly(prices, each.shape.price_per_hour, _disk_price(prices, disk)))
             for each in verdict.alternatives
         ),
-        quotas=_quotas_shown(lines, verdict.claim),
+        quotas=_quotas_shown(book, verdict.claim),
         simulated=picked.shape.accelerator_id is not None
         and picked.shape.region.clusters.filter(simulated_accelerators=True).exists(),
     )
@@ -131,7 +144,7 @@ def _asked(
     project: Project,
     spec: WorkloadSpec,
     picked: Chosen,
-    lines: Mapping[str, QuotaLine],
+    book: QuotaBook,
     held: Claim,
 ) -> Asked:
     prices = picked.prices
@@ -145,7 +158,7 @@ def _asked(
         image_active=picked.image.active,
         shape=replace(picked.shape.facts, price_per_hour=prices.of_shape(picked.shape)),
         disk_gib=disk_of(spec, picked),
-        quotas=lines,
+        quotas=book,
         clusters=clusters,
         others=tuple(replace(each.facts, price_per_hour=prices.of_shape(each)) for each in active_shapes()),
         priced=prices.of_shape(picked.shape) is not None and prices.disk_gib_hour is not None,
@@ -187,10 +200,17 @@ def _disk_price(prices: Prices, disk_gib: int) -> Fraction | None:
     return None if prices.disk_gib_hour is None else prices.disk_gib_hour * disk_gib
 
 
-def _quotas_shown(lines: Mapping[str, QuotaLine], claim: Claim) -> tuple[QuotaShown, ...]:
+def _quotas_shown(book: QuotaBook, claim: Claim) -> tuple[QuotaShown, ...]:
+    """The project's quotas, and of those above it, and the person's own, the ones that bind sooner."""
     asked = claim.as_dict()
     return tuple(
-        QuotaShown(resource=name, limit=lines[name].limit, used=lines[name].used, asked=asked[name])
+        QuotaShown(line.resource, line.limit, line.used, asked[name], line.level, line.place)
         for name in sorted(asked)
-        if name in lines
+        for line in _binding(book.ladders.get(name, ()))
     )
+
+
+def _binding(ladder: Ladder) -> list[QuotaLine]:
+    own = [line for line in ladder if line.level is QuotaLevel.PROJECT]
+    least = min((line.left for line in own), default=None)
+    return own + [line for line in ladder if line not in own and (least is None or line.left < least)]

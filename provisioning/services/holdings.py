@@ -68,6 +68,8 @@ def _move_quota(workload: Workload, change: Change) -> None:
         keeps = holding is Holding.STORAGE and workload.volume.state == VolumeState.PRESENT
         keep = Claim((("storage_gib", workload.volume.size_gib),)) if keeps else NOTHING
         quotas.give_back(project_id=workload.project_id, holder=holder_of(workload), keep=keep)
+    if change.after is State.RUNNING and change.before is not State.RUNNING:
+        quotas.put_to_use(holder=holder_of(workload), now=change.at)
 
 
 def _bind(workload: Workload, change: Change) -> dict[str, object]:

@@ -45,7 +45,7 @@ def launch(*, actor: Actor, project: Project, spec: WorkloadSpec, now: datetime,
     if known is not None:
         return known
     picked = chosen(actor, project, spec, now)
-    verdict = judge(actor, project, spec, picked)
+    verdict = judge(actor, project, spec, picked, now=now)
     if verdict.denied:
         raise NotAdmitted(verdict.reasons, ref=project.ref)
     for _ in range(_TRIES):

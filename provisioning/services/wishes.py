@@ -57,7 +57,9 @@ def readmit(workload: Workload, *, actor: Actor, now: datetime) -> Workload:
     shapes = active_shapes()
     prices = prices_for([workload.shape, *shapes], organization_of(actor).currency, now)
     picked = Chosen(shape=workload.shape, image=workload.image, volume=workload.volume, prices=prices)
-    verdict = judge(actor, workload.project, spec, picked, held=_held_by(workload))
+    verdict = judge(
+        actor, workload.project, spec, picked, now=now, owner_id=workload.owner_id, held=_held_by(workload)
+    )
     if verdict.denied:
         raise NotAdmitted(verdict.reasons, ref=workload.ref)
     move = Move(

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from rest_framework import serializers
 
-from core.api.inputs import Filters, Input, Moment, Text, Whole
+from core.api.inputs import Filters, Input, Moment, Text
 from tenants.enums import Role
 
 
@@ -28,31 +28,6 @@ class NewTokenInput(Input[NewToken]):
         child=Text(max_length=40), max_length=40, required=False, help_text="Permissions; empty: all that you may."
     )
     expires_at = Moment(required=False, allow_null=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    limit: int
-
-
-class LimitInput(Input[Limit]):
-    into = Limit
-    example = {"limit": 16}
-
-    limit = Whole(min_value=0, max_value=10**12)
-
-
-@dataclass(frozen=True, slots=True)
-class QuotaFilter:
-    project: str = ""
-    resource: str = ""
-
-
-class QuotaFilters(Filters[QuotaFilter]):
-    into = QuotaFilter
-
-    project = serializers.CharField(required=False, max_length=90, help_text="Id or organization/project.")
-    resource = serializers.CharField(required=False, max_length=60)
 
 
 @dataclass(frozen=True, slots=True)

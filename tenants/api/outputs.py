@@ -5,8 +5,8 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from core.api.fields import ReferenceOutput
-from tenants.enums import DataClass, Environment, Permission, Resource, Role, Standing
-from tenants.models import Membership, Project, Quota, QuotaHold
+from tenants.enums import DataClass, Environment, Permission, Role, Standing
+from tenants.models import Membership, Project
 
 
 class PermissionList(serializers.ListField):
@@ -93,31 +93,6 @@ class RoleOutput(serializers.Serializer[object]):
     permissions = PermissionList()
 
 
-class HolderOutput(serializers.Serializer[object]):
-    kind = serializers.CharField()
-    id = serializers.UUIDField()
-    label = serializers.CharField()  # type: ignore[assignment]
-    owner = serializers.UUIDField(allow_null=True)
-
-
-class HoldOutput(serializers.Serializer[object]):
-    holder = HolderOutput()
-    amount = serializers.IntegerField()
-    since = serializers.DateTimeField()
-
-
-class QuotaOutput(serializers.Serializer[object]):
-    id = serializers.UUIDField()
-    scope = ReferenceOutput(help_text="The project.")
-    resource = serializers.CharField(help_text=f"{', '.join(Resource.values)} or accelerators/<model>.")
-    limit = serializers.IntegerField()
-    used = serializers.IntegerField()
-    left = serializers.IntegerField()
-    reserved = serializers.IntegerField()
-    borrowed = serializers.IntegerField()
-    holds = HoldOutput(many=True)
-
-
 ORGANIZATION_COLUMNS = ("id", "slug", "name", "currency", "time_zone", "standing", "created_at", "version")
 TOKEN_COLUMNS = ("id", "name", "prefix", "scopes", "created_at", "expires_at", "last_used_at")
 
@@ -143,23 +118,3 @@ def membership(row: Membership) -> dict[str, object]:
         "role": row.role,
         "created_at": row.created_at,
     }
-
-
-def quota(row: Quota, holds: list[QuotaHold]) -> dict[str, object]:
-    """Nothing is reserved or borrowed: these are named so that clients need not change when it is."""
-    return {
-        "id": row.pk,
-        "scope": {"id": row.project_id, "label": row.project.slug},
-        "resource": row.resource,
-        "limit": row.limit,
-        "used": row.used,
-        "left": max(row.limit - row.used, 0),
-        "reserved": 0,
-        "borrowed": 0,
-        "holds": [hold(found) for found in holds],
-    }
-
-
-def hold(row: QuotaHold) -> dict[str, object]:
-    holder = {"kind": row.holder_kind, "id": row.holder_id, "label": row.holder_label, "owner": row.owner_id}
-    return {"holder": holder, "amount": row.amount, "since": row.held_from}

@@ -1,8 +1,9 @@
-"""Quotas: limit, used, left, and who holds what."""
+"""Quotas: limit, used, left, reserved and borrowed on every level, and who holds what."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -12,76 +13,94 @@ from core.api.endpoint import Endpoint
 from core.api.shapes import shape
 from core.errors import NotFound
 from core.routes import route
-from tenants.api import outputs
-from tenants.api.inputs import LimitInput, QuotaFilters
-from tenants.api.outputs import QuotaOutput
+from tenants.api import quota_shapes as shapes
 from tenants.enums import Permission
 from tenants.models import Quota as QuotaRow
-from tenants.selectors import holds_of, project_for, quotas_visible_to
+from tenants.selectors import held_of, project_for, quotas_visible_to
+from tenants.selectors.quotas import on_level, quota_place_for
 from tenants.services import quotas
-
-_EXAMPLE = {
-    "id": "0199aa00-0000-7000-8000-000000000002",
-    "scope": {"id": "0199aa00-0000-7000-8000-000000000003", "label": "vision"},
-    "resource": "accelerators/H100",
-    "limit": 10,
-    "used": 2,
-    "left": 8,
-    "reserved": 0,
-    "borrowed": 0,
-    "holds": [
-        {
-            "holder": {
-                "kind": "workload",
-                "id": "0199aa00-0000-7000-8000-000000000004",
-                "label": "notebook",
-                "owner": "0199aa00-0000-7000-8000-000000000005",
-            },
-            "amount": 2,
-            "since": "2026-11-30T18:00:00Z",
-        }
-    ],
-}
 
 
 class Quotas(Endpoint):
     @route(permission=Permission.VIEW_QUOTA, verb="quota.listed")
-    @shape(summary="List quotas", output=QuotaOutput, filters=QuotaFilters, listed=True, example=_EXAMPLE)
+    @shape(
+        summary="List quotas",
+        output=shapes.QuotaOutput,
+        filters=shapes.QuotaFilters,
+        listed=True,
+        example=shapes.EXAMPLE,
+    )
     def get(self, request: Request) -> HttpResponse:
-        asked = self.filters(QuotaFilters)
+        """Those of your projects, of their teams and the organisation above them, and your own."""
+        asked = self.filters(shapes.QuotaFilters)
         rows = quotas_visible_to(self.actor)
         if asked.project:
             rows = rows.filter(project=project_for(self.actor, asked.project))
         if asked.resource:
             rows = rows.filter(resource=asked.resource)
-        return self.page(rows, _present)
+        if asked.kind:
+            rows = rows.filter(on_level(asked.kind))
+        return self.page(rows, _presenter(self.moment))
+
+    @route(permission=Permission.MANAGE_QUOTA, verb="quota.defined")
+    @shape(
+        summary="Set a quota where there is none",
+        input=shapes.QuotaInput,
+        output=shapes.QuotaOutput,
+        status=201,
+        versioned=True,
+        example=shapes.EXAMPLE,
+    )
+    def post(self, request: Request) -> HttpResponse:
+        """What is held there already counts. The organisation's own quotas are the platform's to set."""
+        asked = self.read(shapes.QuotaInput)
+        made = quotas.define_one(
+            actor=self.actor,
+            place=quota_place_for(self.actor, str(asked.scope["kind"]), str(asked.scope["id"])),
+            resource=asked.resource,
+            terms=quotas.Terms(asked.limit, asked.borrow_limit, asked.lend_limit),
+            now=self.moment,
+        )
+        [data] = _presenter(self.moment)([made])
+        return self.created(data, location=f"/api/v1/quotas/{made.pk}", version=made.version)
 
 
 class Quota(Endpoint):
     @route(permission=Permission.VIEW_QUOTA, verb="quota.viewed")
-    @shape(summary="Show a quota", output=QuotaOutput, versioned=True, example=_EXAMPLE)
+    @shape(summary="Show a quota", output=shapes.QuotaOutput, versioned=True, example=shapes.EXAMPLE)
     def get(self, request: Request, quota_id: UUID) -> HttpResponse:
         """Its ETag is the version of the limit; what is used grows by itself and is not part of it."""
         found = quotas_visible_to(self.actor).filter(pk=quota_id).first()
         if found is None:
             raise NotFound("quota", quota_id)
-        return self.one(found.version, lambda: _present([found])[0])
+        return self.one(found.version, lambda: _presenter(self.moment)([found])[0])
 
     @route(permission=Permission.MANAGE_QUOTA, verb="quota.limit_set")
-    @shape(summary="Set a limit", input=LimitInput, output=QuotaOutput, versioned=True, example=_EXAMPLE)
+    @shape(
+        summary="Set a limit",
+        input=shapes.LimitInput,
+        output=shapes.QuotaOutput,
+        versioned=True,
+        example=shapes.EXAMPLE,
+    )
     def put(self, request: Request, quota_id: UUID) -> HttpResponse:
-        """A limit below what is used stops new work and touches nothing that runs."""
-        asked = self.read(LimitInput)
+        """A limit below what is used stops new work and touches nothing that runs. It ends a temporary raise."""
+        asked = self.read(shapes.LimitInput)
         changed = quotas.set_limit(
             actor=self.actor,
             quota_id=quota_id,
             limit=asked.limit,
+            borrow_limit=asked.borrow_limit,
+            lend_limit=asked.lend_limit,
             now=self.moment,
             expected_version=self.expected_version(),
         )
-        return self.one(changed.version, lambda: _present([changed])[0])
+        return self.one(changed.version, lambda: _presenter(self.moment)([changed])[0])
 
 
-def _present(rows: Sequence[QuotaRow]) -> list[object]:
-    holds = holds_of(row.pk for row in rows)
-    return [outputs.quota(row, holds.get(row.pk, [])) for row in rows]
+def _presenter(now: datetime) -> Callable[[Sequence[QuotaRow]], list[object]]:
+    def present(rows: Sequence[QuotaRow]) -> list[object]:
+        held = held_of(rows)
+        return [shapes.quota(row, held[row.pk], now) for row in rows]
+
+    return present

@@ -13,9 +13,13 @@ from core.errors import NotFound
 from core.types import Actor
 from tenants.credentials import hash_secret, is_well_formed
 from tenants.enums import Permission
-from tenants.models import AccessToken, Membership, Organization, Project, Quota, QuotaHold, User
+from tenants.models import AccessToken, Membership, Organization, Project, User
 from tenants.permissions import holds, projects_filter
-from tenants.types import Credential, QuotaLine
+from tenants.selectors.quotas import held_of as held_of
+from tenants.selectors.quotas import quota_book as quota_book
+from tenants.selectors.quotas import quota_lines as quota_lines
+from tenants.selectors.quotas import quotas_visible_to as quotas_visible_to
+from tenants.types import Credential
 
 _CREDENTIAL = """
     SELECT t.id, t.organization_id, t.user_id, t.scopes, t.last_used_at, u.email, u.platform_role,
@@ -166,33 +170,6 @@ def credential_of(token_id: UUID, *, now: datetime) -> Credential | None:
         return None
     token, organization_id, user_id, scopes, last_used_at, email, platform_role, awaits = row
     return Credential(token, organization_id, user_id, tuple(scopes), last_used_at, email, platform_role, awaits)
-
-
-def quotas_visible_to(actor: Actor) -> QuerySet[Quota]:
-    return (
-        Quota.objects.filter(projects_filter(actor, Permission.VIEW_QUOTA, prefix="project_id"))
-        .select_related("project")
-        .order_by("project__slug", "resource")
-    )
-
-
-def quota_lines(project_id: UUID) -> dict[str, QuotaLine]:
-    """Limit and used of one project, by resource name."""
-    rows = Quota.objects.filter(project_id=project_id).order_by("resource")
-    return {
-        row.resource: QuotaLine(
-            id=row.pk, project_id=row.project_id, resource=row.resource, limit=row.limit, used=row.used
-        )
-        for row in rows
-    }
-
-
-def holds_of(quota_ids: Iterable[UUID]) -> dict[UUID, list[QuotaHold]]:
-    """Who holds what, largest first, by quota."""
-    found: dict[UUID, list[QuotaHold]] = {}
-    for hold in QuotaHold.objects.filter(quota_id__in=[*quota_ids]).order_by("-amount", "holder_label"):
-        found.setdefault(hold.quota_id, []).append(hold)
-    return found
 
 
 def _project_key(asked: str | UUID) -> dict[str, object]:

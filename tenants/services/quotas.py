@@ -1,96 +1,58 @@
-"""Quotas: taken and given back in the transaction of the state that they follow."""
+"""Setting quotas: the organisation's by the platform, the others by the organisation's own people."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db import IntegrityError, transaction
 
 from core import audit
-from core.errors import FieldError, Invalid, NotFound, Refused, Stale
-from core.types import Actor, Reason
-from tenants.enums import Permission
-from tenants.models import Project, Quota, QuotaHold
-from tenants.permissions import authorize
-from tenants.quota_rules import shortfalls
-from tenants.selectors import quotas_visible_to
-from tenants.types import Claim, Holder, QuotaLine
+from core.errors import Conflict, FieldError, Forbidden, Invalid, NotFound, Stale
+from core.types import Actor, Json, ObjectRef
+from tenants.enums import Permission, PlatformPermission, QuotaLevel, Resource
+from tenants.models import Membership, Organization, Project, Quota, Team, User
+from tenants.permissions import authorize, platform_permissions_on
+from tenants.selectors.quotas import quotas_visible_to
+from tenants.services.quota_holds import give_back, lock_quotas, put_to_use, recount, take
 
-NOTHING = Claim(())
+__all__ = [
+    "KEEP",
+    "QuotaPlace",
+    "Terms",
+    "authorize_quota",
+    "define",
+    "define_one",
+    "give_back",
+    "place_of",
+    "put_to_use",
+    "set_limit",
+    "take",
+]
 
-
-@transaction.atomic
-def take(*, project: Project, claim: Claim, holder: Holder, now: datetime) -> None:
-    """Hold a claim, all of it or nothing, under locks on the project's quotas in one order.
-
-    Raises Refused with one reason per resource that falls short. A resource without a quota is not held and not
-    limited. What the holder holds already counts as its own: taking the same claim twice takes it once.
-    """
-    quotas = _locked(project.pk, claim)
-    held = {
-        hold.quota_id: hold.amount
-        for hold in QuotaHold.objects.filter(quota__in=quotas.values(), holder_kind=holder.kind, holder_id=holder.id)
-    }
-    asked = {
-        resource: amount - held.get(quotas[resource].pk, 0) for resource, amount in claim.amounts if resource in quotas
-    }
-    lines = {resource: _line(quota) for resource, quota in quotas.items()}
-    reasons = shortfalls(lines, asked, project=project.slug)
-    if reasons:
-        raise Refused(reasons, ref=project.ref, code="over_quota")
-    for resource, more in asked.items():
-        if more > 0:
-            _hold(quotas[resource], holder, more, now)
+QuotaPlace: TypeAlias = Organization | Team | Project | User
+KEEP = -1
+"""Leave a term of a quota as it is."""
+_MOST = 10**12
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
-@transaction.atomic
-def give_back(*, project_id: UUID, holder: Holder, keep: Claim = NOTHING) -> None:
-    """Free what the holder holds, except what it keeps. Freeing twice frees once."""
-    kept = keep.as_dict()
-    holds = list(
-        QuotaHold.objects.filter(quota__project_id=project_id, holder_kind=holder.kind, holder_id=holder.id)
-        .select_related("quota")
-        .order_by("quota__resource")
-    )
-    quotas = {quota.pk: quota for quota in _lock_rows(Quota.objects.filter(pk__in=[hold.quota_id for hold in holds]))}
-    for hold in QuotaHold.objects.filter(pk__in=[hold.pk for hold in holds]):
-        quota = quotas[hold.quota_id]
-        freed = hold.amount - kept.get(quota.resource, 0)
-        if freed <= 0:
-            continue
-        if freed == hold.amount:
-            hold.delete()
-        else:
-            QuotaHold.objects.filter(pk=hold.pk).update(amount=F("amount") - freed)
-        Quota.objects.filter(pk=quota.pk).update(used=F("used") - freed)
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a quota allows: its own share, how much it may borrow above, how much of it it lends (None: all)."""
 
-
-@transaction.atomic
-def set_limit(*, actor: Actor, quota_id: UUID, limit: int, now: datetime, expected_version: int | None = None) -> Quota:
-    """Set a project quota's limit. A limit below what is used stops new work and touches nothing that runs."""
-    quota = quotas_visible_to(actor).filter(pk=quota_id).first()
-    if quota is None:
-        raise NotFound("quota", quota_id)
-    authorize(actor, Permission.MANAGE_QUOTA, quota.project)
-    if limit < 0 or limit > 10**12:
-        raise Invalid([FieldError("limit", "out_of_range", "A limit is a whole number from 0 to 1,000,000,000,000.")])
-    locked = Quota.objects.select_for_update().get(pk=quota.pk)
-    if expected_version is not None and locked.version != expected_version:
-        raise Stale("The quota has changed since you read it. Read it again, then set the limit.")
-    before = locked.limit
-    locked.limit = limit
-    locked.version += 1
-    locked.save(update_fields=["limit", "version"])
-    audit.record(actor, "quota.limit_set", locked.ref, now=now, before={"limit": before}, after={"limit": limit})
-    locked.project = quota.project
-    return locked
+    limit: int
+    borrow_limit: int = KEEP
+    lend_limit: int | None = KEEP
 
 
 @transaction.atomic
 def define(*, actor: Actor, project: Project, limits: dict[str, int], now: datetime) -> None:
     """The first limits of a new project, one per resource."""
+    lock_quotas(project.organization_id)
     Quota.objects.bulk_create(
         Quota(organization_id=project.organization_id, project=project, resource=resource, limit=limit)
         for resource, limit in sorted(limits.items())
@@ -98,41 +60,141 @@ def define(*, actor: Actor, project: Project, limits: dict[str, int], now: datet
     audit.record(actor, "quota.defined", project.ref, now=now, after=dict(limits))
 
 
-def check(*, project: Project, claim: Claim, lines: dict[str, QuotaLine]) -> tuple[Reason, ...]:
-    """What `take` would say, asked without a lock."""
-    return shortfalls(lines, claim.as_dict(), project=project.slug)
+@transaction.atomic
+def set_limit(
+    *,
+    actor: Actor,
+    quota_id: UUID,
+    limit: int,
+    now: datetime,
+    borrow_limit: int = KEEP,
+    lend_limit: int | None = KEEP,
+    expected_version: int | None = None,
+) -> Quota:
+    """Change a quota. A limit below what is used stops new work and touches nothing that runs; a raise for a time ends.
+
+    Raises NotFound, Forbidden, Invalid and Stale.
+    """
+    seen = quotas_visible_to(actor).filter(pk=quota_id).first()
+    if seen is None:
+        raise NotFound("quota", quota_id)
+    authorize_quota(actor, place_of(seen), seen.ref)
+    terms = Terms(limit, borrow_limit, lend_limit)
+    _check(terms, seen.level)
+    lock_quotas(seen.organization_id)
+    quota = Quota.objects.select_for_update(of=("self",)).get(pk=quota_id)
+    if expected_version is not None and quota.version != expected_version:
+        raise Stale("The quota has changed since you read it. Read it again, then set the limit.")
+    before, after = _apply(quota, terms)
+    audit.record(actor, "quota.limit_set", quota.ref, now=now, before=before, after=after)
+    return quotas_visible_to(actor).get(pk=quota_id)
 
 
-def _locked(project_id: UUID, claim: Claim) -> dict[str, Quota]:
-    names = [resource for resource, _ in claim.amounts]
-    rows = _lock_rows(Quota.objects.filter(project_id=project_id, resource__in=names))
-    return {row.resource: row for row in rows}
+@transaction.atomic
+def define_one(*, actor: Actor, place: QuotaPlace, resource: str, terms: Terms, now: datetime) -> Quota:
+    """A quota where there is none. What is held there already counts. Raises Conflict where there is one."""
+    organization_id = _organization_of(actor, place)
+    authorize_quota(actor, place, ObjectRef("quota", str(place.pk), resource))
+    if not _is_resource(resource):
+        raise Invalid([FieldError("resource", "unknown", f"A resource is one of {', '.join(Resource.values)}.")])
+    quota = Quota(organization_id=organization_id, resource=resource, limit=0, **_columns(place))
+    _check(terms, quota.level)
+    lock_quotas(organization_id)
+    _, after = _apply(quota, terms, save=False)
+    try:
+        with transaction.atomic():
+            quota.save(force_insert=True)
+    except IntegrityError as error:
+        if "quota_once" not in str(error):
+            raise
+        raise Conflict(f"There is a quota on {resource} there already. Change it.", code="quota_exists") from error
+    recount(organization_id)
+    audit.record(actor, "quota.defined", quota.ref, now=now, after={"level": str(quota.level), **after})
+    quota.refresh_from_db()
+    return quota
 
 
-def _lock_rows(quotas: QuerySet[Quota]) -> list[Quota]:
-    """Row locks in one order everywhere: by project, then resource."""
-    return list(quotas.select_for_update().order_by("project_id", "resource"))
+def authorize_quota(actor: Actor, place: QuotaPlace, ref: ObjectRef) -> None:
+    """Whoever sets a place's quotas. Nobody inside an organisation sets the organisation's own."""
+    if isinstance(place, Organization):
+        needed = PlatformPermission.MANAGE_TENANT_QUOTA
+        if not actor.is_system and needed not in platform_permissions_on(actor):
+            raise Forbidden(needed, ref, ask="the platform's administrator")
+    elif not actor.is_system:
+        authorize(actor, Permission.MANAGE_QUOTA, _home(actor) if isinstance(place, User) else place)
 
 
-def _hold(quota: Quota, holder: Holder, more: int, now: datetime) -> None:
-    changed = QuotaHold.objects.filter(quota=quota, holder_kind=holder.kind, holder_id=holder.id).update(
-        amount=F("amount") + more
-    )
-    if not changed:
-        QuotaHold.objects.create(
-            organization_id=quota.organization_id,
-            quota=quota,
-            holder_kind=holder.kind,
-            holder_id=holder.id,
-            holder_label=holder.label,
-            owner_id=holder.owner_id,
-            amount=more,
-            held_from=now,
+def place_of(quota: Quota) -> QuotaPlace:
+    return quota.project or quota.team or quota.user or quota.organization
+
+
+def _apply(quota: Quota, terms: Terms, *, save: bool = True) -> tuple[dict[str, Json], dict[str, Json]]:
+    """What has changed, before and after; the limit is always told."""
+    new: dict[str, int | None] = {"limit": terms.limit}
+    if terms.borrow_limit != KEEP:
+        new["borrow_limit"] = terms.borrow_limit
+    if terms.lend_limit != KEEP:
+        new["lend_limit"] = terms.lend_limit
+    before: dict[str, Json] = {"limit": quota.limit}
+    after: dict[str, Json] = {"limit": terms.limit}
+    for name, value in new.items():
+        if getattr(quota, name) != value:
+            before[name], after[name] = getattr(quota, name), value
+        setattr(quota, name, value)
+    if quota.raised_until is not None:
+        before["raised_until"], after["raised_until"] = quota.raised_until.isoformat(), None
+        quota.raised_until = quota.falls_to = None
+    if save:
+        quota.version += 1
+        quota.save(update_fields=[*new, "raised_until", "falls_to", "version"])
+    return before, after
+
+
+def _check(terms: Terms, level: QuotaLevel) -> None:
+    errors = [
+        FieldError(name, "out_of_range", f"A {what} is a whole number from 0 to 1,000,000,000,000.")
+        for name, value, what in (
+            ("limit", terms.limit, "limit"),
+            ("borrow_limit", terms.borrow_limit if terms.borrow_limit != KEEP else 0, "share to borrow"),
+            ("lend_limit", terms.lend_limit if terms.lend_limit not in (KEEP, None) else 0, "share to lend"),
         )
-    Quota.objects.filter(pk=quota.pk).update(used=F("used") + more)
+        if not 0 <= (value or 0) <= _MOST
+    ]
+    shares = terms.borrow_limit not in (KEEP, 0) or terms.lend_limit not in (KEEP, None)
+    if shares and level not in (QuotaLevel.TEAM, QuotaLevel.PROJECT):
+        errors.append(FieldError("borrow_limit", "no_siblings", "Teams and projects borrow and lend, nobody else."))
+    if errors:
+        raise Invalid(errors)
 
 
-def _line(quota: Quota) -> QuotaLine:
-    return QuotaLine(
-        id=quota.pk, project_id=quota.project_id, resource=quota.resource, limit=quota.limit, used=quota.used
-    )
+def _is_resource(resource: str) -> bool:
+    base, slash, model = resource.partition("/")
+    if slash:
+        return base == Resource.ACCELERATORS and _MODEL.fullmatch(model) is not None
+    return base in Resource.values
+
+
+def _organization_of(actor: Actor, place: QuotaPlace) -> UUID:
+    if isinstance(place, Organization):
+        return place.pk
+    if not isinstance(place, User):
+        return place.organization_id
+    home = _home(actor)
+    if not Membership.objects.filter(user=place).exists():
+        raise NotFound("person", place.pk)
+    return home.pk
+
+
+def _home(actor: Actor) -> Organization:
+    found = Organization.objects.filter(pk=actor.tenant_id).first()
+    if found is None:
+        raise NotFound("organization", actor.organization_id)
+    return found
+
+
+def _columns(place: QuotaPlace) -> dict[str, QuotaPlace]:
+    if isinstance(place, Project):
+        return {"project": place}
+    if isinstance(place, Team):
+        return {"team": place}
+    return {"user": place} if isinstance(place, User) else {}

@@ -11,6 +11,8 @@ import pytest
 from provisioning.admission import decide
 from provisioning.enums import Starts
 from provisioning.types import Asked, ClusterFacts, ShapeFacts
+from tenants.enums import QuotaLevel
+from tenants.quota_rules import Book
 from tenants.types import Claim, QuotaLine
 
 ID = UUID(int=1)
@@ -24,7 +26,11 @@ CLUSTER = ClusterFacts(
 
 
 def line(resource, limit, used=0):
-    return resource, QuotaLine(ID, ID, resource, limit, used)
+    return resource, (QuotaLine(ID, QuotaLevel.PROJECT, "vision", resource, limit, used),)
+
+
+def book(lines):
+    return Book(dict(lines))
 
 
 def asked(shape=ONE, **changes):
@@ -35,7 +41,7 @@ def asked(shape=ONE, **changes):
         image_active=True,
         shape=shape,
         disk_gib=10,
-        quotas=dict([line("workloads", 3), line("accelerators/H100", 10), line("storage_gib", 100)]),
+        quotas=book([line("workloads", 3), line("accelerators/H100", 10), line("storage_gib", 100)]),
         clusters=(CLUSTER,),
         others=(SMALL, ONE, FOUR, EIGHT),
     )
@@ -61,12 +67,12 @@ class TestAdmission:
         }
 
     def test_c28_says_how_far_over_quota_an_ask_is(self):
-        verdict = decide(asked(FOUR, quotas=dict([line("accelerators/H100", 10, used=8)])))
+        verdict = decide(asked(FOUR, quotas=book([line("accelerators/H100", 10, used=8)])))
 
         assert [reason.message for reason in verdict.reasons] == ["2 H100 GPUs over (8 used + 4 asked > 10)."]
 
     def test_c31_names_resource_asked_used_limit_and_whom_to_ask(self):
-        (reason,) = decide(asked(FOUR, quotas=dict([line("accelerators/H100", 10, used=8)]))).reasons
+        (reason,) = decide(asked(FOUR, quotas=book([line("accelerators/H100", 10, used=8)]))).reasons
 
         assert (reason.resource, reason.asked, reason.used, reason.limit) == ("accelerators/H100", 4, 8, 10)
         assert reason.ask == "an owner of the organisation, who sets the quotas of vision"
@@ -78,7 +84,7 @@ class TestAdmission:
                 allowed=False,
                 standing_good=False,
                 image_active=False,
-                quotas=dict([line("workloads", 3, used=3), line("accelerators/H100", 4)]),
+                quotas=book([line("workloads", 3, used=3), line("accelerators/H100", 4)]),
                 clusters=(replace(CLUSTER, capacity={"accelerators/H100": 4, "vcpus": 256, "memory_gib": 4096}),),
             )
         )
@@ -134,7 +140,7 @@ class TestAdmission:
         assert decide(asked(clusters=(full, CLUSTER))).cluster_id == ID
 
     def test_counts_what_the_workload_holds_already_as_its_own(self):
-        quotas = dict([line("storage_gib", 100, used=100)])
+        quotas = book([line("storage_gib", 100, used=100)])
 
         assert codes(decide(asked(quotas=quotas))) == ["over_quota"]
         assert codes(decide(asked(quotas=quotas, held=Claim((("storage_gib", 10),))))) == []

@@ -29,8 +29,12 @@ def check_that_all_agree(tenant):
     with tenant.scope():
         expected: Counter[str] = Counter()
         for row in Workload.objects.select_related("shape__accelerator", "shape__region", "volume"):
-            rows = QuotaHold.objects.filter(holder_id=row.pk).select_related("quota")
-            holds = {hold.quota.resource: hold.amount for hold in rows}
+            rows = list(QuotaHold.objects.filter(holder_id=row.pk))
+            holds = {hold.resource: hold.amount for hold in rows}
+            if row.state in {State.QUEUED, State.PROVISIONING}:
+                assert all(hold.in_use_from is None for hold in rows if hold.resource != "storage_gib")
+            if row.state == State.RUNNING:
+                assert all(hold.in_use_from is not None for hold in rows)
             sessions = UsageSession.objects.filter(workload_id=row.pk, during__upper_inf=True)
             open_ = set(sessions.values_list("component", flat=True))
             present = row.volume.state == "present"
@@ -44,7 +48,9 @@ def check_that_all_agree(tenant):
             if row.placed_at is not None:
                 expected.update(row.shape.facts.resources())
         for quota in Quota.objects.all():
-            assert quota.used == (QuotaHold.objects.filter(quota=quota).aggregate(n=Sum("amount"))["n"] or 0)
+            below = QuotaHold.objects.filter(resource=quota.resource)
+            mine = below.filter(project_id=quota.project_id) if quota.project_id else below
+            assert quota.used == (mine.aggregate(n=Sum("amount"))["n"] or 0)
             assert quota.used <= quota.limit
     used = Cluster.objects.get().used
     assert {name: amount for name, amount in used.items() if amount} == dict(expected)

@@ -115,7 +115,7 @@ class TestRealProcesses:
 
         with aurora.scope():
             event = Event.objects.get(workload=workload, code="workload.failing")
-            assert {hold.quota.resource for hold in QuotaHold.objects.all()} <= {"storage_gib"}
+            assert {hold.resource for hold in QuotaHold.objects.all()} <= {"storage_gib"}
         assert why(failed)
         assert event.details["log"][-1] == "the last word"
         (home / "crash").unlink()

@@ -211,7 +211,15 @@ class TestDryRun:
             "per_month": {"amount": "0.73", "currency": USD},
         }
         line = next(one for one in told["quotas"] if one["resource"] == "accelerators/H100")
-        assert line == {"resource": "accelerators/H100", "limit": 10, "used": 0, "asked": 1, "left": 10}
+        assert line == {
+            "resource": "accelerators/H100",
+            "limit": 10,
+            "used": 0,
+            "asked": 1,
+            "left": 10,
+            "level": "project",
+            "place": "vision",
+        }
         assert told["simulated"] is True
 
     def test_tells_what_waits_and_what_would_start_instead(self, aurora, alice, machine, clock):
