@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 
 from core import scope
 from core.types import ANONYMOUS, Actor
@@ -14,6 +15,7 @@ from provisioning.services.caveats import caveats
 from tenants.enums import Permission
 from tenants.permissions import permissions_on, platform_permissions_on
 from tenants.selectors import organization_of, organizations_of_user, projects_with
+from tenants.selectors.approvals import count_waiting_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
                 permissions_on(actor, organization),
                 works=bool(projects),
                 governs=bool(platform_permissions_on(actor)),
+                waiting=count_waiting_for(actor, now=timezone.now()),
             ),
             notice=" ".join(caveats()),
         )
@@ -93,7 +96,9 @@ def _place(name: str, slug: str) -> Place:
     return Place(name, slug, reverse("switch-organization", args=[slug]))
 
 
-def _navigation(path: str, held: frozenset[Permission], *, works: bool, governs: bool) -> tuple[Section, ...]:
+def _navigation(
+    path: str, held: frozenset[Permission], *, works: bool, governs: bool, waiting: int
+) -> tuple[Section, ...]:
     money = [("Usage", "usage", "chart-column", works)]
     money.append(("Draft invoice", "invoice-draft", "", Permission.VIEW_INVOICE in held))
     sections = (
@@ -110,6 +115,7 @@ def _navigation(path: str, held: frozenset[Permission], *, works: bool, governs:
             "Organisation",
             [
                 ("Quotas", "quotas", "gauge", works),
+                ("Approvals", "approvals", "", works),
                 ("Audit", "audit", "", Permission.VIEW_AUDIT in held),
                 ("Access tokens", "tokens", "", True),
             ],
@@ -117,13 +123,20 @@ def _navigation(path: str, held: frozenset[Permission], *, works: bool, governs:
         ("Platform", [("Console", "console-tenants", "", governs)]),
     )
     return tuple(
-        Section(title, tuple(_item(path, label, name, icon) for label, name, icon, shown in items if shown))
+        Section(
+            title,
+            tuple(
+                _item(path, label, name, icon, waiting if name == "approvals" else 0)
+                for label, name, icon, shown in items
+                if shown
+            ),
+        )
         for title, items in sections
         if any(shown for *_, shown in items)
     )
 
 
-def _item(path: str, label: str, name: str, icon: str) -> Item:
+def _item(path: str, label: str, name: str, icon: str, count: int) -> Item:
     url = reverse(name)
     current = path == url if url == "/" else path.startswith(url)
-    return Item(label, url, current, icon)
+    return Item(label, url, current, icon, count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from portal.web import audit, quotas, switch, tokens, usage, volumes
+from portal.web import approvals, audit, quotas, switch, tokens, usage, volumes
 from portal.web.console import tenants as console_tenants
 from portal.web.home import home
 from portal.web.workloads import acts, detail, launch, rows
@@ -37,6 +37,10 @@ urlpatterns = [
     path("quotas", quotas.quota_list, name="quotas"),
     path("quotas/<uuid:quota_id>/limit", quotas.quota_limit, name="quota-limit"),
     path("audit", audit.audit_list, name="audit"),
+    path("approvals", approvals.approval_list, name="approvals"),
+    path("approvals/<uuid:approval_id>/approve", approvals.approval_approve, name="approval-approve"),
+    path("approvals/<uuid:approval_id>/refuse", approvals.approval_refuse, name="approval-refuse"),
+    path("approvals/<uuid:approval_id>/withdraw", approvals.approval_withdraw, name="approval-withdraw"),
     path("tokens", tokens.token_list, name="tokens"),
     path("tokens/<uuid:token_id>/revoke", tokens.token_revoke, name="token-revoke"),
     path("console/", console_tenants.tenant_list, name="console-tenants"),

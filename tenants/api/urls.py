@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
+from tenants.api.approvals import Approval, Approvals, Approve, Refuse, Withdraw
 from tenants.api.me import Me
 from tenants.api.organizations import (
     Memberships,
@@ -28,6 +29,11 @@ urlpatterns = [
     path("projects/<slug:organization_slug>/<slug:project_slug>", ProjectBySlug.as_view()),
     path("memberships", Memberships.as_view()),
     path("roles", Roles.as_view()),
+    path("approvals", Approvals.as_view()),
+    path("approvals/<uuid:approval_id>", Approval.as_view()),
+    path("approvals/<uuid:approval_id>/approve", Approve.as_view()),
+    path("approvals/<uuid:approval_id>/refuse", Refuse.as_view()),
+    path("approvals/<uuid:approval_id>/withdraw", Withdraw.as_view()),
     path("quotas", Quotas.as_view()),
     path("quotas/<uuid:quota_id>", Quota.as_view()),
 ]

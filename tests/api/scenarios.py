@@ -15,6 +15,7 @@ from provisioning.api.inputs import LaunchInput
 from provisioning.models import Workload
 from provisioning.services import wishes
 from tenants.models import AccessToken, Quota
+from tests import governed
 from tests import house
 from tests.house import Tenant
 from tests.provisioning import stage
@@ -62,6 +63,14 @@ def _wish_for_stopped(tenant: Tenant) -> Act:
     return Act("alice", ids={"workload_id": stopped(tenant).pk})
 
 
+def _decide(tenant: Tenant) -> Act:
+    return Act("olivia", {"comment": "Go on."}, {"approval_id": governed.asked(tenant).pk})
+
+
+def _withdraw(tenant: Tenant) -> Act:
+    return Act("alice", ids={"approval_id": governed.asked(tenant).pk})
+
+
 def _force_a_delete(tenant: Tenant) -> Act:
     return Act("olivia", ids={"workload_id": hanging(tenant).pk})
 
@@ -100,6 +109,9 @@ SCENARIOS: dict[str, Scenario] = {
     "POST /api/v1/tokens": _make_token,
     "DELETE /api/v1/tokens/<uuid:token_id>": _revoke_token,
     "PUT /api/v1/quotas/<uuid:quota_id>": _set_limit,
+    "POST /api/v1/approvals/<uuid:approval_id>/approve": _decide,
+    "POST /api/v1/approvals/<uuid:approval_id>/refuse": _decide,
+    "POST /api/v1/approvals/<uuid:approval_id>/withdraw": _withdraw,
     "POST /api/v1/workloads": _launch,
     f"PATCH {_WORKLOAD}": _rename,
     f"DELETE {_WORKLOAD}": _wish_for_running,

@@ -21,7 +21,7 @@ from provisioning.models import Workload
 from provisioning.services import wishes
 from tenants.models import AccessToken, Project, Quota
 from tenants.services import quotas
-from tests import house
+from tests import governed, house
 from tests.api.ask import UNKNOWN, send
 from tests.architecture.test_routes import patterns
 from tests.house import Tenant
@@ -83,7 +83,18 @@ def _revoke(found: Stage) -> Act:
         return Act("alice", {"token_id": AccessToken.objects.latest("pk").pk})
 
 
+def _decide(found: Stage) -> Act:
+    return Act("olivia", {"approval_id": governed.asked(found.tenant).pk}, {"comment": "Go on."}, changes=True)
+
+
+def _withdraw(found: Stage) -> Act:
+    return Act("alice", {"approval_id": governed.asked(found.tenant).pk}, changes=True)
+
+
 SCENARIOS: dict[str, Callable[[Stage], Act]] = {
+    "/approvals/<uuid:approval_id>/approve": _decide,
+    "/approvals/<uuid:approval_id>/refuse": _decide,
+    "/approvals/<uuid:approval_id>/withdraw": _withdraw,
     "/launch": _launch,
     "/tokens": lambda _: Act("alice", form={"name": "script", "expires": "30"}),
     "/tokens/<uuid:token_id>/revoke": _revoke,

@@ -99,7 +99,7 @@ class TestWhoDecides:
 
     @pytest.mark.parametrize(
         ("change", "code"),
-        [({"on_behalf_of": uuid7()}, "on_behalf"), ({"kind": ActorKind.SERVICE_ACCOUNT}, "not_a_person")],
+        [({"operator_id": uuid7()}, "on_behalf"), ({"kind": ActorKind.SERVICE_ACCOUNT}, "not_a_person")],
     )
     def test_eyes_are_a_persons_own(self, aurora, change, code):
         approval = ask(aurora)

@@ -1,0 +1,158 @@
+"""A request for approval in words: what, by whom, why, at which price, by which rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from core.money import Money
+from core.types import Json
+from tenants.enums import ApprovalKind, ApprovalState
+
+if TYPE_CHECKING:
+    from tenants.models import Approval, ApprovalDecision, User
+
+_STATES: Mapping[str, tuple[str, str]] = {
+    ApprovalState.OPEN: ("wait", "Waiting"),
+    ApprovalState.APPROVED: ("good", "Approved"),
+    ApprovalState.REFUSED: ("bad", "Refused"),
+    ApprovalState.EXPIRED: ("off", "Expired"),
+    ApprovalState.VOIDED: ("off", "Taken back"),
+}
+_TITLES: Mapping[str, str] = {
+    ApprovalKind.LAUNCH: "Launch {}",
+    ApprovalKind.QUOTA: "Change the quota {}",
+    ApprovalKind.PRICE: "Change the price {}",
+    ApprovalKind.CREDIT: "Give credit to {}",
+}
+_LABELS: Mapping[str, str] = {
+    "shape": "Size",
+    "disk_gib": "Disk",
+    "from": "Now",
+    "to": "Asked",
+    "price_per_hour": "Price",
+    "max_lifetime_seconds": "Longest life",
+}
+_UNSHOWN = frozenset({"spec"})
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """`money` where the value is an amount, else `text`."""
+
+    label: str
+    text: str = ""
+    money: Money | None = None
+    per: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    name: str
+    at: datetime
+    approved: bool
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    id: UUID
+    kind: str
+    title: str
+    subject: str
+    subject_url: str
+    place: str
+    asked_by: str
+    justification: str
+    facts: tuple[Fact, ...]
+    rule: str
+    needed: int
+    agreed: int
+    tone: str
+    word: str
+    created_at: datetime
+    expires_at: datetime
+    is_open: bool
+    said: tuple[Said, ...]
+    approve_url: str
+    refuse_url: str
+    withdraw_url: str
+
+
+def shown(
+    row: Approval,
+    said: Sequence[ApprovalDecision],
+    people: Mapping[UUID, User],
+    *,
+    approve_url: str,
+    refuse_url: str,
+    withdraw_url: str,
+    subject_url: str,
+) -> Shown:
+    tone, word = _STATES[row.state]
+    place = row.project or row.team or row.organization
+    return Shown(
+        id=row.pk,
+        kind=ApprovalKind(row.kind).label,
+        title=_TITLES[row.kind].format(row.subject_label),
+        subject=row.subject_label,
+        subject_url=subject_url,
+        place=place.name,
+        asked_by=_name(row.asked_by, people),
+        justification=row.justification,
+        facts=facts_of(row.payload),
+        rule=row.rule,
+        needed=row.needed,
+        agreed=sum(each.verdict == "approved" for each in said),
+        tone=tone,
+        word=word,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        is_open=row.state == ApprovalState.OPEN,
+        said=tuple(Said(_name(each.by, people), each.at, each.verdict == "approved", each.comment) for each in said),
+        approve_url=approve_url,
+        refuse_url=refuse_url,
+        withdraw_url=withdraw_url,
+    )
+
+
+def facts_of(payload: Mapping[str, Json]) -> tuple[Fact, ...]:
+    """What was asked, one line each. What is nested and no amount is for machines and stays out."""
+    found = (_fact(name, value) for name, value in payload.items() if name not in _UNSHOWN)
+    return tuple(fact for fact in found if fact is not None)
+
+
+def _fact(name: str, value: Json) -> Fact | None:
+    label = _LABELS.get(name, name.replace("_", " ").capitalize())
+    if isinstance(value, dict):
+        money = _money(value)
+        return Fact(label, money=money, per="h" if name.endswith("_per_hour") else "") if money else None
+    if value is None or value == "" or isinstance(value, list):
+        return None
+    if name.endswith("_seconds") and isinstance(value, int):
+        return Fact(label, text=_span(value))
+    if name.endswith("_gib"):
+        return Fact(label, text=f"{value} GiB")
+    return Fact(label, text="yes" if value is True else "no" if value is False else str(value))
+
+
+def _money(value: Mapping[str, Json]) -> Money | None:
+    try:
+        return Money(Decimal(str(value["amount"])), str(value["currency"]))
+    except (KeyError, InvalidOperation):
+        return None
+
+
+def _span(seconds: int) -> str:
+    """Whole hours where it is that, else as a clock says it."""
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours} h" if not rest else str(timedelta(seconds=seconds))
+
+
+def _name(person_id: UUID | None, people: Mapping[UUID, User]) -> str:
+    person = people.get(person_id) if person_id else None
+    return (person.full_name or person.email) if person else "the platform"

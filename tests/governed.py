@@ -1,0 +1,26 @@
+"""What is governed in tests: requests for approval, and policies."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from core.ids import uuid7
+from core.types import ObjectRef
+from tenants.models import Approval
+from tenants.services import approvals
+from tests.house import Tenant, an_act
+
+
+def asked(tenant: Tenant, person: str = "alice", *, needed: int = 1) -> Approval:
+    """An open request in the first project, about something that lies above."""
+    request = approvals.Request(
+        kind="price",
+        subject=ObjectRef("price", str(uuid7()), "gpu-hour/h100"),
+        place=next(iter(tenant.projects.values())),
+        justification="The new contract.",
+        payload={"from": {"amount": "2.95", "currency": "USD"}, "to": {"amount": "2.50", "currency": "USD"}},
+        rule="prices",
+        needed=needed,
+    )
+    with an_act(), tenant.scope():
+        return approvals.ask(actor=tenant.actor(person), request=request, now=timezone.now())
