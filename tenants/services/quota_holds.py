@@ -76,6 +76,13 @@ def put_to_use(*, holder: Holder, now: datetime) -> None:
     QuotaHold.objects.filter(holder_id=holder.id, holder_kind=holder.kind, in_use_from=None).update(in_use_from=now)
 
 
+@transaction.atomic
+def follow_move(organization_id: UUID) -> None:
+    """Count anew, in the transaction that moves a project to another team: what it holds goes with it."""
+    lock_quotas(organization_id)
+    recount(organization_id)
+
+
 def lock_quotas(organization_id: UUID) -> None:
     """The organisation's lock on all its quotas, until the transaction ends."""
     lock("quotas", str(organization_id))

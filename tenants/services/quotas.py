@@ -17,7 +17,7 @@ from tenants.enums import Permission, PlatformPermission, QuotaLevel, Resource
 from tenants.models import Membership, Organization, Project, Quota, Team, User
 from tenants.permissions import authorize, platform_permissions_on
 from tenants.selectors.quotas import quotas_visible_to
-from tenants.services.quota_holds import give_back, lock_quotas, put_to_use, recount, take
+from tenants.services.quota_holds import follow_move, give_back, lock_quotas, put_to_use, recount, take
 
 __all__ = [
     "KEEP",
@@ -26,6 +26,7 @@ __all__ = [
     "authorize_quota",
     "define",
     "define_one",
+    "follow_move",
     "give_back",
     "place_of",
     "put_to_use",
