@@ -18,6 +18,7 @@ from tenants.models import Invitation, Organization, Project, Quota, Team
 from tenants.permissions import authorize
 from tenants.selectors import projects_with
 from tenants.selectors.places import holders_of, teams_visible_to
+from tenants.services.quota_holds import follow_move
 from tenants.services import names
 from tenants.services.standing import refuse_closed
 
@@ -99,12 +100,15 @@ def change(
     facts = _merged(project, changes)
     _check(facts)
     before = _told(project)
-    if facts.team_id != project.team_id:
+    moves = facts.team_id != project.team_id
+    if moves:
         project.team = _moved(actor, project, facts.team_id)
     project.name, project.cost_centre = facts.name.strip(), facts.cost_centre.strip()
     project.environment, project.data_class = facts.environment, facts.data_class
     project.version += 1
     project.save(update_fields=["name", "environment", "data_class", "cost_centre", "team", "version"])
+    if moves:
+        follow_move(project.organization_id)
     audit.record(actor, "project.changed", project.ref, now=now, before=before, after=_told(project))
     return project
 
@@ -139,7 +143,9 @@ def refuse_holders(projects: QuerySet[Project], name: str) -> None:
     quotas = list(Quota.objects.select_for_update().filter(project__in=projects).order_by("project_id", "resource"))
     living = holders_of(projects)
     if not living:
-        Quota.objects.filter(pk__in=[quota.pk for quota in quotas]).update(limit=0, version=F("version") + 1)
+        Quota.objects.filter(pk__in=[quota.pk for quota in quotas]).update(
+            limit=0, borrow_limit=0, raised_until=None, falls_to=None, version=F("version") + 1
+        )
         return
     reasons = [
         Reason(
