@@ -18,8 +18,8 @@ from tenants.models import Invitation, Organization, Project, Quota, Team
 from tenants.permissions import authorize
 from tenants.selectors import projects_with
 from tenants.selectors.places import holders_of, teams_visible_to
-from tenants.services.quota_holds import follow_move
 from tenants.services import names
+from tenants.services.quota_holds import follow_move
 from tenants.services.standing import refuse_closed
 
 FIRST_QUOTAS = (
