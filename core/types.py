@@ -28,7 +28,7 @@ class Actor:
     """Who acts, in which organisation.
 
     `scopes` narrows what a token may do (None: everything its owner may); `session_key` names the portal session that
-    asked, so that what it opened ends with it.
+    asked, so that what it opened ends with it. `operator_id`: the platform's person who acts for `id`, time-limited.
     """
 
     kind: ActorKind
@@ -38,7 +38,7 @@ class Actor:
     token_id: UUID | None = None
     scopes: frozenset[str] | None = None
     session_key: str = ""
-    on_behalf_of: UUID | None = None
+    operator_id: UUID | None = None
     platform_role: str = ""
 
     @property

@@ -8,15 +8,22 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
-from core.types import ANONYMOUS, Actor, ActorKind
+from core.errors import Forbidden
+from core.routes import AUTHENTICATED, Route
+from core.types import ANONYMOUS, NOBODY, Actor, ActorKind, ObjectRef
 from tenants.selectors import organization_ids_of_user, token_by_secret
 from tenants.selectors.sign_in import session_standing
-from tenants.services import tokens
+from tenants.services import impersonations, tokens
 
 SESSION_ORGANIZATION = "organization_id"
 SESSION_PROJECT = "project"
 SESSION_PROVIDER = "identity_provider"
 """The provider of an organisation by which the session was opened: it is valid for that organisation alone."""
+SESSION_IMPERSONATION = "impersonation"
+"""[id, organisation's id] of an impersonation that this session's person has begun."""
+
+ENDS_IMPERSONATION = "impersonation.ended"
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,7 @@ class Claimed:
     user_id: UUID | None = None
     token_id: UUID | None = None
     session_key: str = ""
+    impersonation_id: UUID | None = None
     provider_id: UUID | None = None
     refused: bool = False
 
@@ -39,6 +47,14 @@ def claim(request: HttpRequest) -> Claimed:
     user = request.user
     if not user.is_authenticated:
         return Claimed()
+    begun = request.session.get(SESSION_IMPERSONATION)
+    if begun is not None:
+        return Claimed(
+            organization_id=UUID(begun[1]),
+            user_id=user.pk,
+            session_key=request.session.session_key or "",
+            impersonation_id=UUID(begun[0]),
+        )
     organizations = organization_ids_of_user(user.pk)
     chosen = request.session.get(SESSION_ORGANIZATION)
     active = next((found for found in organizations if str(found) == chosen), None)
@@ -64,6 +80,8 @@ def actor_of(request: HttpRequest, claimed: Claimed, *, now: datetime) -> Actor:
         return _actor_of_token(request, claimed, now)
     if claimed.user_id is None:
         return ANONYMOUS
+    if claimed.impersonation_id is not None:
+        return _actor_for_somebody(request, claimed, claimed.impersonation_id, now)
     if claimed.organization_id is not None:
         standing = session_standing(claimed.organization_id, claimed.user_id, claimed.provider_id)
         if standing.provider_gone:
@@ -77,6 +95,29 @@ def actor_of(request: HttpRequest, claimed: Claimed, *, now: datetime) -> Actor:
         session_key=claimed.session_key,
         platform_role="" if claimed.provider_id else request.user.platform_role,  # type: ignore[union-attr]
     )
+
+
+def is_for_the_person_alone(actor: Actor, route: Route, method: str) -> bool:
+    """Whether somebody who acts for this actor must not: what needs only to be signed in is about the person itself,
+    their tokens, organisations and invitations."""
+    if actor.operator_id is None or method in _SAFE or route.verb == ENDS_IMPERSONATION:
+        return False
+    return route.permission == AUTHENTICATED
+
+
+def for_the_person_alone(actor: Actor) -> Forbidden:
+    return Forbidden("own_account", ObjectRef("person", str(actor.id)), ask="the person themselves")
+
+
+def _actor_for_somebody(request: HttpRequest, claimed: Claimed, impersonation_id: UUID, now: datetime) -> Actor:
+    """Whom the session's person acts for; nobody in the request that finds it over, themselves in the next."""
+    row = impersonations.living(impersonation_id=impersonation_id, operator_id=claimed.user_id or NOBODY, now=now)
+    if row is None:
+        request.session.pop(SESSION_IMPERSONATION, None)
+        request.impersonation_over = True  # type: ignore[attr-defined]
+        return ANONYMOUS
+    request.impersonation = row  # type: ignore[attr-defined]
+    return impersonations.actor_of(row, session_key=claimed.session_key)
 
 
 def _claimed_by_token(header: str) -> Claimed:

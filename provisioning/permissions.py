@@ -31,8 +31,12 @@ def authorize_act(actor: Actor, workload: Workload) -> None:
 
 
 def may_enter(actor: Actor, workload: Workload) -> bool:
-    """A workspace holds a person's files and credentials: its owner alone opens it, while allowed to launch there."""
-    return workload.owner_id == actor.id and holds(actor, Permission.LAUNCH_WORKLOAD, workload.project)
+    """A workspace holds a person's files and credentials: its owner alone opens it, while allowed to launch there.
+
+    Nobody does on the owner's behalf.
+    """
+    own = workload.owner_id == actor.id and actor.operator_id is None
+    return own and holds(actor, Permission.LAUNCH_WORKLOAD, workload.project)
 
 
 def authorize_enter(actor: Actor, workload: Workload) -> None:

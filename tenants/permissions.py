@@ -74,7 +74,10 @@ def permissions_by_project(actor: Actor, project_ids: Collection[UUID]) -> dict[
     return {project_id: _within_scopes(actor, frozenset(held)) for project_id, held in there.items()}
 
 
-def authorize_platform(actor: Actor, permission: PlatformPermission) -> None:
+_CONSOLE = ObjectRef("platform", "console")
+
+
+def authorize_platform(actor: Actor, permission: PlatformPermission, asked: ObjectRef = _CONSOLE) -> None:
     """Raise unless the actor's platform role grants it. Nobody else learns that there is a console: NotFound.
 
     A token with scopes never reaches across organisations, and nobody does while acting for somebody else.
@@ -82,12 +85,12 @@ def authorize_platform(actor: Actor, permission: PlatformPermission) -> None:
     if actor.is_system or permission in platform_permissions_on(actor):
         return
     if not actor.platform_role:
-        raise NotFound("platform", "console")
+        raise NotFound(asked.kind, asked.id)
     raise Forbidden(permission, ObjectRef("platform", str(PLATFORM_ORGANIZATION_ID)), ask="a platform administrator")
 
 
 def platform_permissions_on(actor: Actor) -> frozenset[PlatformPermission]:
-    if actor.scopes is not None or actor.on_behalf_of is not None:
+    if actor.scopes is not None or actor.operator_id is not None:
         return frozenset()
     return platform_permissions_of(actor.platform_role)
 

@@ -36,6 +36,14 @@ PLATFORM_ROLE_PERMISSIONS: dict[PR, frozenset[PP]] = {
 }
 
 
+IMPERSONATION_PERMISSIONS = frozenset(permission for permission in P if permission.value.startswith("view_")) | {
+    P.LAUNCH_WORKLOAD,
+    P.OPERATE_WORKLOAD,
+    P.REQUEST_QUOTA,
+}
+"""The most that the platform's people may do for somebody: see and work, never govern, never hand out secrets."""
+
+
 def permissions_of(role: str) -> frozenset[P]:
     """What a role grants on the object it is held on and on everything below."""
     return ROLE_PERMISSIONS[R(role)]

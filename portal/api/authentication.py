@@ -12,6 +12,7 @@ from rest_framework.request import Request
 
 from core.routes import ANONYMOUS, Route
 from core.types import Actor, ActorKind
+from portal.identity import for_the_person_alone, is_for_the_person_alone
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
@@ -53,6 +54,8 @@ class HasActor(BasePermission):
         actor: Actor = request._request.actor  # type: ignore[attr-defined]
         if actor.id is None:
             raise NotAuthenticated("Sign in, or send a token: Authorization: Bearer <token>.")
+        if is_for_the_person_alone(actor, route, request.method or "GET"):
+            raise for_the_person_alone(actor)
         if getattr(request._request, "awaits_second_factor", False):
             raise PermissionDenied(
                 "The organisation asks for a second factor. Set one up in the portal, under your name.",

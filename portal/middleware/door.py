@@ -16,7 +16,9 @@ from django_htmx.http import HttpResponseClientRedirect
 from core.errors import NotFound
 from core.routes import ANONYMOUS, declared
 from core.types import Actor
+from portal.identity import for_the_person_alone, is_for_the_person_alone
 from portal.web.problems import page_of_error
+from tenants.enums import PlatformPermission
 
 View = Callable[..., object]
 
@@ -57,6 +59,8 @@ def refusal(request: HttpRequest, view: View) -> HttpResponse | None:
     route = declared(view, request.method or "GET")
     if route is None:
         return page_of_error(request, NotFound("page", request.path_info))
+    if getattr(request, "impersonation_over", False):
+        return redirect("console-tenants")
     if route.permission == ANONYMOUS:
         return None
     actor: Actor = request.actor  # type: ignore[attr-defined]
@@ -64,6 +68,10 @@ def refusal(request: HttpRequest, view: View) -> HttpResponse | None:
         return _to_the_door(request)
     if awaits_second_factor(request) and not (match is not None and match.url_name == _WAY_OUT):
         return _to(request, "mfa_index")
+    if is_for_the_person_alone(actor, route, request.method or "GET"):
+        return page_of_error(request, for_the_person_alone(actor))
+    if route.permission in PlatformPermission.values:
+        return None
     return redirect("home") if actor.organization_id is None else None
 
 

@@ -72,7 +72,7 @@ class ScopeMiddleware:
     def _chain_refusal(self, request: HttpRequest, route: Route, response: HttpResponse) -> None:
         actor: Actor = request.actor  # type: ignore[attr-defined]
         refusal = noted(request) or _crash(request, response)
-        if refusal is None or actor.organization_id is None:
+        if refusal is None or (actor.organization_id is None and not actor.platform_role):
             return
         audit.record_refusal(
             actor, route.verb, refusal.ref, outcome=refusal.outcome, reason=refusal.reason, now=timezone.now()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -16,6 +18,9 @@ from tenants.enums import Permission
 from tenants.permissions import permissions_on, platform_permissions_on
 from tenants.selectors import organization_of, organizations_of_user, projects_with
 from tenants.selectors.approvals import count_waiting_for
+
+if TYPE_CHECKING:
+    from tenants.models import Organization
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,15 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Acting:
+    """For whom the person acts, and until when."""
+
+    name: str
+    until: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Shell:
     person: Person
     organization: Place | None
@@ -58,6 +72,7 @@ class Shell:
     projects: tuple[Place, ...]
     navigation: tuple[Section, ...]
     notice: str = ""
+    acting: Acting | None = None
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
@@ -77,7 +92,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "shell": Shell(
             person=Person(person.full_name or person.email, person.initials, person.email),
             organization=_place(organization.name, organization.slug),
-            organizations=tuple(_place(found.name, found.slug) for found in organizations_of_user(person.pk)),
+            organizations=tuple(_place(found.name, found.slug) for found in _homes(actor)),
             project=next((place for place in projects if place.slug == chosen), projects[0] if projects else None),
             projects=projects,
             navigation=_navigation(
@@ -88,8 +103,19 @@ def shell(request: HttpRequest) -> dict[str, object]:
                 waiting=count_waiting_for(actor, now=timezone.now()),
             ),
             notice=" ".join(caveats()),
+            acting=_acting(request),
         )
     }
+
+
+def _homes(actor: Actor) -> list[Organization]:
+    """Where the switcher leads: nowhere else for somebody who acts for another."""
+    return [] if actor.operator_id else organizations_of_user(actor.person_id)
+
+
+def _acting(request: HttpRequest) -> Acting | None:
+    row = getattr(request, "impersonation", None)
+    return Acting(row.person.full_name or row.person.email, row.ends_at, row.reason) if row else None
 
 
 def _place(name: str, slug: str) -> Place:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from portal.web import approvals, audit, quotas, switch, tokens, usage, volumes
+from portal.web.console import impersonation
 from portal.web.console import tenants as console_tenants
 from portal.web.home import home
 from portal.web.workloads import acts, detail, launch, rows
@@ -45,4 +46,6 @@ urlpatterns = [
     path("tokens/<uuid:token_id>/revoke", tokens.token_revoke, name="token-revoke"),
     path("console/", console_tenants.tenant_list, name="console-tenants"),
     path("console/tenants/<slug:slug>", console_tenants.tenant_detail, name="console-tenant"),
+    path("console/tenants/<slug:slug>/act-for/<uuid:person_id>", impersonation.impersonate, name="console-impersonate"),
+    path("acting/end", impersonation.end_impersonation, name="impersonation-end"),
 ]

@@ -24,7 +24,7 @@ def shown(actor: Actor, workload: Workload, now: datetime) -> dict[str, object]:
         forecast=stop_forecast(workload),
         cost=cost,
         per_hour=_per_hour(workload, cost.currency, now),
-        env=workload.env if workload.owner_id == actor.id else None,
+        env=workload.env if workload.owner_id == actor.id and actor.operator_id is None else None,
     )
 
 

@@ -3,6 +3,7 @@
 from tenants.models.access import AccessToken
 from tenants.models.approvals import Approval, ApprovalDecision
 from tenants.models.grants import Membership, OrganizationGrant, ProjectGrant, TeamGrant
+from tenants.models.impersonations import Impersonation
 from tenants.models.invitations import Invitation, ServiceAccount
 from tenants.models.organizations import Organization, Project, Team, UsedName
 from tenants.models.quotas import Quota, QuotaHold
@@ -17,6 +18,7 @@ __all__ = [
     "ExternalIdentity",
     "GroupMapping",
     "IdentityProvider",
+    "Impersonation",
     "Invitation",
     "Membership",
     "Organization",

@@ -17,7 +17,7 @@ from core.api.endpoint import Endpoint
 from core.api.shapes import contract_of
 from core.routes import ANONYMOUS, AUTHENTICATED, declared
 from core.types import NOBODY, Actor, ActorKind
-from tenants.enums import Permission
+from tenants.enums import Permission, PlatformPermission
 
 FOREIGN = re.compile(r"^(allauth|django|drf_spectacular|whitenoise)\.")
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -68,7 +68,7 @@ class TestEveryRoute:
         route = declared(one.callback, one.method)
 
         assert route is not None, f"{one} declares no @route."
-        assert route.permission in {ANONYMOUS, AUTHENTICATED, *Permission.values}
+        assert route.permission in {ANONYMOUS, AUTHENTICATED, *Permission.values, *PlatformPermission.values}
         assert VERB.match(route.verb), route.verb
 
     def test_of_the_api_declares_its_shape_and_runs_in_a_scope(self, one):

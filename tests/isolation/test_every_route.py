@@ -12,7 +12,7 @@ from core.routes import ANONYMOUS, AUTHENTICATED, route
 from portal.middleware.door import FOREIGN_ROUTES
 from portal.urls import handler404, handler500
 from portal.urls import urlpatterns as portals
-from tenants.enums import Permission
+from tenants.enums import Permission, PlatformPermission
 from tenants.roles import permissions_of
 from tests import house
 from tests.architecture.test_routes import FOREIGN, patterns
@@ -61,6 +61,8 @@ def may(person: str, one: Address) -> bool:
     permission = one.route.permission
     if permission == ANONYMOUS:
         return True
+    if permission in PlatformPermission.values:
+        return False
     if one.path in OWNERS_ALONE:
         return person == "alice"
     return permission == AUTHENTICATED or Permission(permission) in permissions_of(ROLES[person])

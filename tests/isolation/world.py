@@ -133,6 +133,7 @@ def _ids(tenant: Tenant, project: str, running: Workload, gone: Workload) -> Ids
         "project_id": tenant.projects[project].pk,
         "project_slug": project,
         "slug": tenant.organization.slug,
+        "person_id": next(iter(tenant.people.values())).pk,
         "month": timezone.now().strftime("%Y-%m"),
     }
 
