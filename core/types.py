@@ -85,6 +85,7 @@ class Reason:
     limit: int | None = None
     ask: str | None = None
     level: str | None = None
+    rule: str | None = None
 
     def as_json(self) -> dict[str, Json]:
         pairs: dict[str, Json] = {
@@ -96,5 +97,6 @@ class Reason:
             "limit": self.limit,
             "ask": self.ask,
             "level": self.level,
+            "rule": self.rule,
         }
         return {name: value for name, value in pairs.items() if value is not None}

@@ -155,3 +155,40 @@ class TaskName(StrEnum):
     MAIL_INVITATION = "tenants.mail_invitation"
     SWEEP_INVITATIONS = "tenants.sweep_invitations"
     SWEEP_GRANTS = "tenants.sweep_grants"
+
+
+class PolicyKind(models.TextChoices):
+    """What a rule is about. Each kind's terms stand in `tenants.policy_rules.terms`."""
+
+    REGIONS = "regions", "Allowed regions by data class"
+    IMAGES = "images", "Allowed images"
+    ACCELERATORS = "accelerators", "Allowed accelerators"
+    CAPACITY_KINDS = "capacity_kinds", "Allowed kinds of capacity"
+    MAX_LIFETIME = "max_lifetime", "Longest life"
+    IDLE_STOP = "idle_stop", "Stop when idle"
+    APPROVAL_ABOVE = "approval_above", "Approval above a size or price"
+    PUBLIC_ENDPOINTS = "public_endpoints", "Public endpoints"
+    EGRESS = "egress", "Allowed destinations"
+    REQUIRED_LABELS = "required_labels", "Required labels"
+    CHANGE_APPROVAL = "change_approval", "Approval of changes to quota, price or credit"
+
+
+class PolicyMode(models.TextChoices):
+    """`observe`: say what it would have done, and do nothing."""
+
+    OFF = "off"
+    OBSERVE = "observe"
+    ENFORCE = "enforce"
+
+
+class PolicyOrigin(models.TextChoices):
+    """Who set a rule. The platform's stand above the organisation's, which can only tighten."""
+
+    PLATFORM = "platform"
+    ORGANIZATION = "organization"
+
+
+class ChangeKind(models.TextChoices):
+    QUOTA = "quota"
+    PRICE = "price"
+    CREDIT = "credit"

@@ -28,6 +28,7 @@ class ReasonOutput(serializers.Serializer[object]):
     level = serializers.CharField(
         required=False, help_text="Of a quota: organization, team, project or user, whose limit it is."
     )
+    rule = serializers.CharField(required=False, help_text="The policy that says so.")
 
 
 class FieldErrorOutput(serializers.Serializer[object]):
