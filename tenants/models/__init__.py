@@ -6,6 +6,7 @@ from tenants.models.grants import Membership, OrganizationGrant, ProjectGrant, T
 from tenants.models.impersonations import Impersonation
 from tenants.models.invitations import Invitation, ServiceAccount
 from tenants.models.organizations import Organization, Project, Team, UsedName
+from tenants.models.policies import PlatformPolicy, PlatformPolicyVersion, Policy, PolicyVersion
 from tenants.models.quotas import Quota, QuotaHold
 from tenants.models.sign_in import EmailDomain, ExternalIdentity, GroupMapping, IdentityProvider
 from tenants.models.users import User
@@ -23,6 +24,10 @@ __all__ = [
     "Membership",
     "Organization",
     "OrganizationGrant",
+    "PlatformPolicy",
+    "PlatformPolicyVersion",
+    "Policy",
+    "PolicyVersion",
     "Project",
     "ProjectGrant",
     "Quota",

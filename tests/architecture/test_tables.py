@@ -16,6 +16,8 @@ OURS = ("core", "tenants", "billing", "provisioning", "mlops", "inference", "por
 ORDER = {name: rank for rank, name in enumerate(OURS)}
 GLOBAL_TABLES = {
     "tenants.User",
+    "tenants.PlatformPolicy",
+    "tenants.PlatformPolicyVersion",
     "billing.Sku",
     "billing.PriceBook",
     "billing.Price",
