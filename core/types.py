@@ -40,6 +40,8 @@ class Actor:
     session_key: str = ""
     operator_id: UUID | None = None
     platform_role: str = ""
+    bound: bool = False
+    """The session was opened by the organisation's provider: it speaks in that organisation alone."""
 
     @property
     def is_system(self) -> bool:

@@ -94,6 +94,7 @@ def actor_of(request: HttpRequest, claimed: Claimed, *, now: datetime) -> Actor:
         label=request.user.email,  # type: ignore[union-attr]
         session_key=claimed.session_key,
         platform_role="" if claimed.provider_id else request.user.platform_role,  # type: ignore[union-attr]
+        bound=claimed.provider_id is not None,
     )
 
 

@@ -124,7 +124,7 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_ADAPTER = "portal.accounts.InvitedOnlyAdapter"
-ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key", "sso": "20/m/ip"}
 USERSESSIONS_TRACK_ACTIVITY = True
 USERSESSIONS_ADAPTER = "portal.accounts.AuditedSessionsAdapter"
 MFA_ADAPTER = "portal.accounts.EncryptedFactorsAdapter"
@@ -245,6 +245,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_TASK_ROUTES = {"provisioning.*": {"queue": "provisioning"}, "*": {"queue": "default"}}
 CELERY_BEAT_SCHEDULE = {
     "seal-audit": {"task": "core.seal_audit", "schedule": 1.0, "options": {"expires": 5}},
+    "recheck-domains": {"task": "tenants.recheck_domains", "schedule": 3600.0, "options": {"expires": 3600}},
     "sweep-workloads": {"task": "provisioning.sweep_workloads", "schedule": 2.0, "options": {"expires": 4}},
     "sweep-activity": {"task": "provisioning.sweep_activity", "schedule": 30.0, "options": {"expires": 30}},
     "sweep-strays": {"task": "provisioning.sweep_strays", "schedule": 60.0, "options": {"expires": 60}},

@@ -32,6 +32,11 @@ def new_code() -> str:
     return secrets.token_urlsafe(32)
 
 
+def new_challenge() -> str:
+    """What a DNS record must say: 160 random bits, in letters that every zone file takes."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(32))
+
+
 def hash_secret(secret: str) -> bytes:
     """SHA-256: secrets of full entropy need no slow hash."""
     return hashlib.sha256(secret.encode()).digest()

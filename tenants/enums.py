@@ -151,6 +151,8 @@ class Verdict(models.TextChoices):
 
 
 class TaskName(StrEnum):
+    CHECK_DOMAIN = "tenants.check_domain"
+    RECHECK_DOMAINS = "tenants.recheck_domains"
     EXPIRE_APPROVALS = "tenants.expire_approvals"
     MAIL_INVITATION = "tenants.mail_invitation"
     SWEEP_INVITATIONS = "tenants.sweep_invitations"

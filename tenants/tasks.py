@@ -7,10 +7,10 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from tenants.enums import TaskName
 from tenants.drivers import mail
+from tenants.enums import TaskName
 from tenants.selectors.places import invitations_to_mail
-from tenants.services import approvals, grants_sweep, invitation_mail
+from tenants.services import approvals, email_domains, grants_sweep, invitation_mail
 
 
 @shared_task(name=TaskName.EXPIRE_APPROVALS)
@@ -37,3 +37,13 @@ def sweep_invitations(**_: object) -> None:
 @shared_task(name=TaskName.SWEEP_GRANTS)
 def sweep_grants(**_: object) -> None:
     grants_sweep.sweep(now=timezone.now())
+
+
+@shared_task(name=TaskName.CHECK_DOMAIN)
+def check_domain(*, organization_id: str, domain_id: str, **_: object) -> None:
+    email_domains.check_asked(organization_id=UUID(organization_id), domain_id=UUID(domain_id), now=timezone.now())
+
+
+@shared_task(name=TaskName.RECHECK_DOMAINS)
+def recheck_domains(**_: object) -> None:
+    email_domains.recheck_due(now=timezone.now())

@@ -13,10 +13,10 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
-from core.errors import NotFound
+from core.errors import Forbidden, NotFound
 from core.routes import ANONYMOUS, declared
-from core.types import Actor
-from portal.identity import for_the_person_alone, is_for_the_person_alone
+from core.types import Actor, ObjectRef
+from portal.identity import for_the_person_alone, is_bound, is_for_the_person_alone
 from portal.web.problems import page_of_error
 from tenants.enums import PlatformPermission
 
@@ -45,6 +45,7 @@ FOREIGN_ROUTES = frozenset(
 )
 """Routes of packages that guard themselves. Whatever else they bring is denied."""
 
+_OF_THE_ACCOUNT = frozenset({"account_set_password", "account_change_password"})
 _WAY_OUT = "switch-organization"
 """Where a person may still go who lacks the second factor that this organisation asks for."""
 
@@ -53,7 +54,7 @@ def refusal(request: HttpRequest, view: View) -> HttpResponse | None:
     """The answer to who may not go on to this view; None for who may."""
     match = request.resolver_match
     if match is not None and match.url_name in FOREIGN_ROUTES:
-        return None
+        return _not_in_a_bound_session(request, match.url_name or "")
     if getattr(view, "cls", None) is not None:
         return None
     route = declared(view, request.method or "GET")
@@ -73,6 +74,14 @@ def refusal(request: HttpRequest, view: View) -> HttpResponse | None:
     if route.permission in PlatformPermission.values:
         return None
     return redirect("home") if actor.organization_id is None else None
+
+
+def _not_in_a_bound_session(request: HttpRequest, name: str) -> HttpResponse | None:
+    """An organisation's provider opens the organisation, not the account: its session makes no password."""
+    if name not in _OF_THE_ACCOUNT or not is_bound(request):
+        return None
+    ref = ObjectRef("person", str(getattr(request.user, "pk", "")))
+    return page_of_error(request, Forbidden("own_account", ref, ask="nobody: sign in by your own means"))
 
 
 def awaits_second_factor(request: HttpRequest) -> bool:

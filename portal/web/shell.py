@@ -109,8 +109,8 @@ def shell(request: HttpRequest) -> dict[str, object]:
 
 
 def _homes(actor: Actor) -> list[Organization]:
-    """Where the switcher leads: nowhere else for somebody who acts for another."""
-    return [] if actor.operator_id else organizations_of_user(actor.person_id)
+    """Where the switcher leads: nowhere else for who acts for another, or was let in by an organisation's provider."""
+    return [] if actor.operator_id or actor.bound else organizations_of_user(actor.person_id)
 
 
 def _acting(request: HttpRequest) -> Acting | None:
@@ -143,6 +143,7 @@ def _navigation(
                 ("Quotas", "quotas", "gauge", works),
                 ("Approvals", "approvals", "", works),
                 ("Audit", "audit", "", Permission.VIEW_AUDIT in held),
+                ("Sign-in", "sign-in", "", Permission.MANAGE_SIGN_IN in held),
                 ("Access tokens", "tokens", "", True),
             ],
         ),

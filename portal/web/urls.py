@@ -8,6 +8,7 @@ from portal.web import approvals, audit, quotas, switch, tokens, usage, volumes
 from portal.web.console import impersonation
 from portal.web.console import tenants as console_tenants
 from portal.web.home import home
+from portal.web.sign_in import coming, ruling
 from portal.web.workloads import acts, detail, launch, rows
 
 urlpatterns = [
@@ -44,6 +45,19 @@ urlpatterns = [
     path("approvals/<uuid:approval_id>/withdraw", approvals.approval_withdraw, name="approval-withdraw"),
     path("tokens", tokens.token_list, name="tokens"),
     path("tokens/<uuid:token_id>/revoke", tokens.token_revoke, name="token-revoke"),
+    path("sign-in/organization", coming.start, name="sso-start"),
+    path("sign-in/callback", coming.callback, name="sso-callback"),
+    path("sign-in/link", coming.link, name="sso-link"),
+    path("sign-in/unlink", coming.unlink, name="sso-unlink"),
+    path("organization/sign-in", ruling.sign_in, name="sign-in"),
+    path("organization/sign-in/second-factor", ruling.second_factor, name="sign-in-second-factor"),
+    path("organization/sign-in/provider", ruling.provider, name="sign-in-provider"),
+    path("organization/sign-in/provider/remove", ruling.provider_remove, name="sign-in-provider-remove"),
+    path("organization/sign-in/groups", ruling.group_map, name="sign-in-group"),
+    path("organization/sign-in/groups/<uuid:mapping_id>/remove", ruling.group_unmap, name="sign-in-group-remove"),
+    path("organization/sign-in/domains", ruling.domain_add, name="sign-in-domain"),
+    path("organization/sign-in/domains/<uuid:domain_id>/check", ruling.domain_check, name="sign-in-domain-check"),
+    path("organization/sign-in/domains/<uuid:domain_id>/remove", ruling.domain_remove, name="sign-in-domain-remove"),
     path("console/", console_tenants.tenant_list, name="console-tenants"),
     path("console/tenants/<slug:slug>", console_tenants.tenant_detail, name="console-tenant"),
     path("console/tenants/<slug:slug>/act-for/<uuid:person_id>", impersonation.impersonate, name="console-impersonate"),

@@ -46,7 +46,7 @@ class Me(Endpoint):
 
 
 def _organizations(actor: Actor) -> list[UUID]:
-    if actor.token_id is not None and actor.organization_id is not None:
+    if (actor.token_id is not None or actor.bound) and actor.organization_id is not None:
         return [actor.organization_id]
     return organization_ids_of_user(actor.id) if actor.id else []
 

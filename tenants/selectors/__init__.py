@@ -61,8 +61,9 @@ def organizations_of_user(user_id: UUID) -> list[Organization]:
 
 
 def organizations_visible_to(actor: Actor) -> QuerySet[Organization]:
-    """Those that the actor belongs to; a token's only its own. Other ones need a scope that names the person."""
-    if actor.token_id is not None:
+    """Those that the actor belongs to; a token's and a bound session's only their own. Others need a scope that names
+    the person."""
+    if actor.token_id is not None or actor.bound:
         return Organization.objects.filter(pk=actor.tenant_id)
     return Organization.objects.filter(pk__in=organization_ids_of_user(actor.person_id))
 

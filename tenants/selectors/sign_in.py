@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import QuerySet
 
+from core.types import Actor
+from tenants.enums import Permission
+from tenants.models import EmailDomain, ExternalIdentity, GroupMapping, IdentityProvider
+from tenants.permissions import authorize
+from tenants.selectors import organization_of
 from tenants.types import SessionStanding
 
 
@@ -24,6 +31,51 @@ def session_standing(organization_id: UUID, user_id: UUID, provider_id: UUID | N
     return SessionStanding(
         awaits_second_factor=required and not has_factor and not bound, provider_gone=bound and not provider_in_use
     )
+
+
+def provider_by_slug(slug: str) -> tuple[UUID, UUID] | None:
+    """(organisation id, provider id) of the organisation with that slug. Asked before a tenant is known."""
+    return _found("SELECT organization_id, provider_id FROM steelyard_provider_by_slug(%s)", slug)
+
+
+def provider_by_domain(domain: str) -> tuple[UUID, UUID] | None:
+    """The same, of the organisation that has proven the domain."""
+    return _found("SELECT organization_id, provider_id FROM steelyard_provider_by_domain(%s)", domain)
+
+
+def domains_to_check(before: datetime) -> list[tuple[UUID, UUID]]:
+    """(organisation id, domain id) of proven domains that nobody has looked at since. For the sweep; ids only."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT organization_id, domain_id FROM steelyard_domains_to_check(%s)", [before])
+        return [(row[0], row[1]) for row in cursor.fetchall()]
+
+
+def provider_of(actor: Actor) -> IdentityProvider | None:
+    """The provider of the actor's organisation, for one who manages sign-in there."""
+    authorize(actor, Permission.MANAGE_SIGN_IN, organization_of(actor))
+    return IdentityProvider.objects.first()
+
+
+def mappings_of(actor: Actor) -> QuerySet[GroupMapping]:
+    authorize(actor, Permission.MANAGE_SIGN_IN, organization_of(actor))
+    return GroupMapping.objects.select_related("team", "project").order_by("group", "role", "pk")
+
+
+def domains_of(actor: Actor) -> QuerySet[EmailDomain]:
+    authorize(actor, Permission.MANAGE_SIGN_IN, organization_of(actor))
+    return EmailDomain.objects.order_by("domain")
+
+
+def identity_of(actor: Actor) -> ExternalIdentity | None:
+    """The actor's own link to the provider of the organisation in which it acts."""
+    return ExternalIdentity.objects.select_related("provider").filter(user_id=actor.person_id).first()
+
+
+def _found(question: str, asked: str) -> tuple[UUID, UUID] | None:
+    with connection.cursor() as cursor:
+        cursor.execute(question, [asked])
+        row = cursor.fetchone()
+    return (row[0], row[1]) if row else None
 
 
 _STANDING = """

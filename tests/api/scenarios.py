@@ -15,8 +15,7 @@ from provisioning.api.inputs import LaunchInput
 from provisioning.models import Workload
 from provisioning.services import wishes
 from tenants.models import AccessToken, Quota
-from tests import governed
-from tests import house
+from tests import governed, house
 from tests.house import Tenant
 from tests.provisioning import stage
 

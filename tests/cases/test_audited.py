@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -25,12 +26,14 @@ from provisioning.models import Workload
 from provisioning.services import wishes
 from tenants.enums import PlatformRole
 from tenants.models import AccessToken, Project, Quota
-from tenants.services import impersonations, quotas
+from tenants.services import arrivals, email_domains, impersonations, quotas, sign_in
+from tenants.services.sign_in import MappingDraft, ProviderDraft
 from tests import governed, house
 from tests.api.ask import UNKNOWN, send
 from tests.architecture.test_routes import patterns
 from tests.house import Tenant
 from tests.isolation.walk import Address, addresses
+from tests.oidc import running_name_server
 from tests.provisioning import stage
 
 T = TypeVar("T")
@@ -54,6 +57,7 @@ class Stage:
     tenant: Tenant
     clock: stage.Clock
     machine: stage.Machine
+    records: dict[str, str] = field(default_factory=dict)
 
     def running(self):
         workload = stage.launch(self.tenant, shape="cpu-4", now=self.clock.now)
@@ -119,6 +123,97 @@ def _end_acting(found: Stage) -> Act:
     return Act("paula", session=session, behalf=alice.pk)
 
 
+def _provider(found: Stage):
+    """Aurora's identity provider, as its owner has saved it."""
+    return ruled(found, sign_in.save_provider, draft=ProviderDraft("Aurora", "https://a.example", "c", "s", "g", True))
+
+
+def ruled(found: Stage, call: Callable[..., T], **words: object) -> T:
+    tenant = found.tenant
+    with house.an_act(), tenant.scope():
+        return call(actor=tenant.actor("olivia"), organization=tenant.organization, now=timezone.now(), **words)
+
+
+def _save_provider(_: Stage) -> Act:
+    form: dict[str, object] = {
+        "name": "Aurora",
+        "issuer": "https://a.example",
+        "client_id": "c",
+        "group_claim": "groups",
+        "version": "0",
+    }
+    return Act("olivia", form=form, changes=True)
+
+
+def _remove_provider(found: Stage) -> Act:
+    _provider(found)
+    return Act("olivia")
+
+
+def _map_group(found: Stage) -> Act:
+    _provider(found)
+    return Act("olivia", form={"group": "leads", "role": "admin", "place": "here"}, changes=True)
+
+
+def _unmap_group(found: Stage) -> Act:
+    _provider(found)
+    made = ruled(found, sign_in.map_group, mapping=MappingDraft("leads", "admin", found.tenant.organization))
+    return Act("olivia", {"mapping_id": made.pk})
+
+
+def _domain(found: Stage) -> Act:
+    return Act("olivia", {"domain_id": ruled(found, email_domains.add, domain="aurora.example").pk})
+
+
+def _check_domain(found: Stage) -> Act:
+    row = ruled(found, email_domains.add, domain="aurora.example")
+    found.records[email_domains.record_name(row.domain)] = email_domains.record_value(row)
+    return Act("olivia", {"domain_id": row.pk}, changes=True)
+
+
+def _link(found: Stage) -> Act:
+    """Alice has come by the provider, and has signed in by her own means since."""
+    provider, alice, now = _provider(found), found.tenant.people["alice"], time.time()
+    claims = {"issuer": provider.issuer, "subject": "1", "email": alice.email, "email_verified": True, "name": ""}
+    return Act(
+        "alice",
+        session={
+            "sso_to_link": {
+                "organization_id": str(found.tenant.organization.pk),
+                "organization_name": "Aurora",
+                "provider_id": str(provider.pk),
+                "claims": {**claims, "groups": []},
+                "at": now,
+            },
+            "account_authentication_methods": [{"method": "password", "at": now}],
+            "account_authentication_methods_user": str(alice.pk),
+        },
+        changes=True,
+    )
+
+
+def _unlink(found: Stage) -> Act:
+    tenant, provider = found.tenant, _provider(found)
+    with house.an_act(), tenant.scope():
+        arrivals.link(
+            actor=tenant.actor("alice"),
+            provider_id=provider.pk,
+            claims=arrivals.claims_of(
+                {
+                    "issuer": provider.issuer,
+                    "subject": "1",
+                    "email": tenant.people["alice"].email,
+                    "email_verified": True,
+                    "name": "",
+                    "groups": [],
+                }
+            ),
+            now=timezone.now(),
+        )
+    return Act("alice")
+
+
+_SIGN_IN = "/organization/sign-in"
 SCENARIOS: dict[str, Callable[[Stage], Act]] = {
     "/approvals/<uuid:approval_id>/approve": _decide,
     "/approvals/<uuid:approval_id>/refuse": _decide,
@@ -129,6 +224,16 @@ SCENARIOS: dict[str, Callable[[Stage], Act]] = {
     "/quotas/<uuid:quota_id>/limit": _limit,
     "/console/tenants/<slug:slug>/act-for/<uuid:person_id>": _act_for,
     "/acting/end": _end_acting,
+    f"{_SIGN_IN}/second-factor": lambda _: Act("olivia", form={"required": "yes"}, changes=True),
+    f"{_SIGN_IN}/provider": _save_provider,
+    f"{_SIGN_IN}/provider/remove": _remove_provider,
+    f"{_SIGN_IN}/groups": _map_group,
+    f"{_SIGN_IN}/groups/<uuid:mapping_id>/remove": _unmap_group,
+    f"{_SIGN_IN}/domains": lambda _: Act("olivia", form={"domain": "aurora.example"}, changes=True),
+    f"{_SIGN_IN}/domains/<uuid:domain_id>/check": _check_domain,
+    f"{_SIGN_IN}/domains/<uuid:domain_id>/remove": _domain,
+    "/sign-in/link": _link,
+    "/sign-in/unlink": _unlink,
     "/switch/organization/<slug:slug>": lambda _: Act("alice", {"slug": "aurora"}),
     "/switch/project/<slug:slug>": lambda _: Act("alice", {"slug": "language"}),
     "/workspaces/<uuid:workload_id>/open": _wish(Stage.running, changes=False),
@@ -142,11 +247,20 @@ SCENARIOS: dict[str, Callable[[Stage], Act]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def named():
+    """The records of a name server, and its address."""
+    records: dict[str, str] = {}
+    with running_name_server(records) as address:
+        yield records, address
+
+
 @pytest.fixture
-def found(aurora):
+def found(aurora, named, settings):
     stage.open_shop()
     clock = stage.Clock()
-    return Stage(aurora, clock, stage.Machine(clock))
+    settings.STEELYARD = {**settings.STEELYARD, "DNS_SERVERS": (named[1],)}
+    return Stage(aurora, clock, stage.Machine(clock), named[0])
 
 
 def events_of(organization_id) -> list[AuditEvent]:
@@ -197,6 +311,7 @@ class TestEveryPage:
     def test_writes_one_event_when_it_crashes_after_all(self, found, one, monkeypatch):
         if not one.route.scoped:
             pytest.skip("what it has done in a scope of its own is done")
+            pytest.skip("It calls the network between short scopes, so what it has done stays done.")
         act = SCENARIOS[one.path](found)
         client = house.client_for(found.tenant, act.person)
         entry = next(entry for path, entry in patterns(get_resolver()) if f"/{path}" == one.path)

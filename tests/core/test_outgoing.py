@@ -10,7 +10,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from core import outgoing
 from core.outgoing import NotReached, check_url, fetch, is_allowed
 
 
@@ -53,7 +52,7 @@ class Answers(BaseHTTPRequestHandler):
 @pytest.fixture
 def server():
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as found:
-        found.targets = {"/to/metadata": "http://169.254.169.254/latest", "/to/here": "/", "/to/loop": "/to/loop"}
+        found.targets = {"/to/metadata": "http://169.254.169.254/latest", "/to/here": "/", "/to/loop": "/to/loop"}  # type: ignore[attr-defined]
         thread = threading.Thread(target=found.serve_forever, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{found.server_port}"
@@ -125,7 +124,7 @@ class TestUrls:
 class TestCalls:
     def test_an_inner_address_is_refused_when_the_name_is_resolved(self, monkeypatch):
         found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (word, 443)) for word in ("93.184.216.34", "10.0.0.5")]
-        monkeypatch.setattr(outgoing.socket, "getaddrinfo", lambda *_, **__: found)
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
 
         assert why("https://idp.example.com/") == "address_not_public"
 

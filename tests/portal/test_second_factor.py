@@ -16,6 +16,7 @@ from django.utils import timezone
 from core import scope
 from core.models import AuditEvent
 from tenants.models import Organization
+from tenants.services import memberships
 from tests import house
 
 pytestmark = pytest.mark.django_db
@@ -26,12 +27,12 @@ def unthrottled():
     cache.clear()
 
 
-def code_of(secret: str) -> str:
+def code_of(secret):
     """What an authenticator app shows now. Within the tolerance, a code that was used is refused: take it once."""
     return totp.format_hotp_value(totp.hotp_value(secret, int(timezone.now().timestamp()) // 30))
 
 
-def sign_in(email: str) -> tuple[Client, object]:
+def sign_in(email: str):
     client = Client()
     return client, client.post("/accounts/login/", {"login": email, "password": house.PASSWORD})
 
@@ -43,7 +44,7 @@ def confirmed(tenant, name: str) -> Client:
     return client
 
 
-def with_app(tenant, name: str) -> str:
+def with_app(tenant, name: str):
     """The person has an authenticator app; its secret."""
     secret = totp.generate_totp_secret()
     totp.TOTP.activate(tenant.people[name], secret)
@@ -65,7 +66,7 @@ class TestSettingUp:
     def test_an_app_is_set_up_with_recovery_codes_and_each_is_audited(self, aurora, django_capture_on_commit_callbacks):
         alice = confirmed(aurora, "alice")
         page = alice.get("/accounts/2fa/totp/activate/").content.decode()
-        secret = re.search(r'data-copy="([A-Z2-7]+)"', page)[1]
+        [secret] = re.findall(r'data-copy="([A-Z2-7]+)"', page)
         before = len(verbs_of(aurora))
 
         with django_capture_on_commit_callbacks(execute=True):
@@ -195,7 +196,7 @@ class TestRequired:
 
     def test_one_who_belongs_elsewhere_too_may_go_there(self, aurora, borealis):
         with house.an_act(), borealis.scope():
-            house.memberships.grant(
+            memberships.grant(
                 actor=house.SYSTEM,
                 organization=borealis.organization,
                 user=aurora.people["alice"],
