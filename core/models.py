@@ -82,7 +82,8 @@ class AuditEvent(UUIDModel):
         ]
         indexes = [
             models.Index(fields=["organization_id", "-id"], name="audit_newest_first"),
-            models.Index(fields=["organization_id", "object_kind", "object_id"], name="audit_by_object"),
+            models.Index(fields=["organization_id", "object_id"], name="audit_by_object_id"),
+            models.Index(fields=["organization_id", "-at"], name="audit_by_time"),
             models.Index(fields=["organization_id", "id"], name="audit_unsealed", condition=models.Q(seq__isnull=True)),
             models.Index(fields=["organization_id", "verb", "-id"], name="audit_by_verb"),
             models.Index(fields=["organization_id", "actor_id", "-id"], name="audit_by_actor"),

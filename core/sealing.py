@@ -90,6 +90,12 @@ def chain_of(organization_id: UUID) -> Iterator[dict[str, Json]]:
         yield exported(event)
 
 
+def head_of(organization_id: UUID) -> int:
+    """The place of the last sealed entry; 0 where there is none yet."""
+    sealed = AuditEvent.objects.filter(organization_id=organization_id, seq__isnull=False)
+    return sealed.order_by("-seq").values_list("seq", flat=True).first() or 0
+
+
 def chains() -> list[UUID]:
     """Every organisation that has entries. In the platform's scope."""
     known = AuditEvent.objects.order_by().values_list("organization_id", flat=True).distinct()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from portal.web import approvals, audit, quotas, switch, tokens, usage, volumes
+from portal.web import approvals, quotas, switch, tokens, usage, volumes
+from portal.web.audit.urls import urlpatterns as audit_urls
 from portal.web.console import impersonation
 from portal.web.console import tenants as console_tenants
 from portal.web.home import home
@@ -38,7 +39,7 @@ urlpatterns = [
     path("invoice", usage.invoice_draft, name="invoice-draft"),
     path("quotas", quotas.quota_list, name="quotas"),
     path("quotas/<uuid:quota_id>/limit", quotas.quota_limit, name="quota-limit"),
-    path("audit", audit.audit_list, name="audit"),
+    *audit_urls,
     path("approvals", approvals.approval_list, name="approvals"),
     path("approvals/<uuid:approval_id>/approve", approvals.approval_approve, name="approval-approve"),
     path("approvals/<uuid:approval_id>/refuse", approvals.approval_refuse, name="approval-refuse"),

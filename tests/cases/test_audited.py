@@ -33,7 +33,7 @@ from tests.api.ask import UNKNOWN, send
 from tests.architecture.test_routes import patterns
 from tests.house import Tenant
 from tests.isolation.walk import Address, addresses
-from tests.oidc import running_name_server
+from tests.proof import saved_view
 from tests.provisioning import stage
 
 T = TypeVar("T")
@@ -178,6 +178,27 @@ def _link(found: Stage) -> Act:
     return Act(
         "alice",
         session={
+    "/join": _join,
+    "/organization/settings/change": lambda _: Act("olivia", form=_SETTINGS, changes=True),
+    "/organization/leave": lambda _: Act("victor"),
+    "/organization/transfer": _transfer,
+    "/organization/close": lambda _: Act("olivia", form=_CLOSE, changes=True),
+    "/organization/members/<uuid:member_id>/give": _give,
+    "/organization/members/<uuid:member_id>/remove": _on_bob(),
+    "/organization/memberships/<uuid:membership_id>/take-back": _take_back,
+    "/organization/invitations": _invite,
+    "/organization/invitations/<uuid:invitation_id>/resend": _on_invitation(changes=True),
+    "/organization/invitations/<uuid:invitation_id>/revoke": _on_invitation(changes=False),
+    "/organization/teams/new": lambda _: Act("olivia", form=_TEAM, changes=True),
+    "/organization/teams/<uuid:team_id>/rename": _on_team({"name": "Other"}, changes=True),
+    "/organization/teams/<uuid:team_id>/delete": _on_team(),
+    "/organization/projects/new": lambda _: Act("olivia", form=_facts(slug="robots"), changes=True),
+    "/organization/projects/<uuid:project_id>/change": _on_vision(_facts()),
+    "/organization/projects/<uuid:project_id>/close": _on_vision(),
+    "/organization/service-accounts/new": lambda _: Act("olivia", form={"name": "nightly"}, changes=True),
+    "/organization/service-accounts/<uuid:account_id>/disable": _disable,
+    "/audit/views": lambda _: Act("olivia", form={"name": "Mine", "query": '{"q": "x"}'}, changes=True),
+    "/audit/views/<uuid:view_id>/remove": lambda found: Act("olivia", {"view_id": saved_view(found.tenant).pk}),
             "sso_to_link": {
                 "organization_id": str(found.tenant.organization.pk),
                 "organization_name": "Aurora",

@@ -23,6 +23,7 @@ from tests.architecture.test_tables import tenant_owned
 from tests.house import Tenant
 from tests.isolation.web_role import owner_login
 from tests.provisioning import stage
+from tests.proof import around_the_log
 
 Ids = dict[str, object]
 
@@ -77,6 +78,7 @@ def _work(world: World, tenant: Tenant, person: str, project: str) -> Ids:
     made = send(house.api_for(tenant, person), "post", "/api/v1/tokens", {"name": "laptop"}, Idempotency_Key="one")
     assert made.status_code == 201, made.content
     denied = send(house.api_for(tenant, person), "get", f"/api/v1/workloads/{tenant.organization.pk}")
+    around_the_log(tenant)
     assert denied.status_code == 404
     return _ids(tenant, project, running, gone) | {"entry_code": unspent.code, "cookie": entered.cookie_value}
 
@@ -129,6 +131,12 @@ def _ids(tenant: Tenant, project: str, running: Workload, gone: Workload) -> Ids
         "workload_id": running.pk,
         "volume_id": gone.volume_id,
         "organization_id": tenant.organization.pk,
+        "team_id": "tenants.Team",
+        "invitation_id": "tenants.Invitation",
+        "account_id": "tenants.ServiceAccount",
+        "event_id": "core.AuditEvent",
+        "view_id": "core.AuditView",
+        "stream_id": "core.AuditStream",
         "organization_slug": tenant.organization.slug,
         "project_id": tenant.projects[project].pk,
         "project_slug": project,

@@ -146,57 +146,71 @@ def quotas() -> Context:
     }
 
 
-def audit() -> Context:
-    def event(number: int, actor: str, verb: str, thing: str, outcome: str, tone: str, **more: object) -> Thing:
-        rest: dict[str, object] = {
-            "changes": [],
-            "reason": "",
-            "actor_kind": "",
-            "object_url": "#",
-            "source": "portal",
-            "address": "192.0.2.17",
-        }
-        return Thing(
-            id=str(number),
-            at=at(minutes=number),
-            actor=actor,
-            verb=verb,
-            object=thing,
-            outcome=outcome,
-            tone=tone,
-            **{**rest, **more},
-        )
+def _event(number: int, actor: str, verb: str, thing: str, outcome: str, tone: str, **more: object) -> Thing:
+    rest: dict[str, object] = {
+        "changes": [],
+        "reason": "",
+        "actor_note": "",
+        "object_url": "#",
+        "source": "portal",
+        "address": "192.0.2.17",
+    }
+    return Thing(
+        id=str(number),
+        url="/audit-event",
+        at=at(minutes=number),
+        actor=actor,
+        verb=verb,
+        object=thing,
+        outcome=outcome,
+        tone=tone,
+        **{**rest, **more},
+    )
 
-    change = [Thing(field="limit", before="8", after="16")]
+
+_CHANGE = [Thing(field="limit", before="8", after="16")]
+
+
+def audit() -> Context:
+    view = Thing(id="1", name="Denials this month", url="#", shared=True, remove_url="#")
     return {
         "zone": "Europe/Berlin",
         "page": Thing(previous=None, next="#"),
-        "filters": Thing(
-            verbs=[Thing(value="workload.launched", label="workload.launched")],
-            outcomes=[Thing(value="refused", label="refused")],
-        ),
-        "chosen": {"actor": "", "verb": "", "outcome": "", "from": "", "to": ""},
+        "verbs": ["workload.*", "workload.launched"],
+        "outcomes": [Thing(value="denied", label="denied")],
+        "sources": ["api", "portal"],
+        "chosen": {"verb": "workload.*", "object_kind": "workload"},
+        "kept": "{}",
+        "narrowed": True,
+        "manages": True,
+        "save_url": "#",
+        "list_url": "/audit",
+        "streams_url": "/audit-streams",
+        "keeping_url": "/audit-keeping",
+        "views": [view, Thing(id="2", name="Bob", url="#", shared=False, remove_url="#")],
+        "exports": [Thing(label="CSV", url="#"), Thing(label="JSON Lines", url="#")],
         "events": [
-            event(1, "Alice Moreau", "workload.launched", "vision/segmentation-notes", "done", "good"),
-            event(
+            _event(1, "Alice Moreau", "workload.launched", "vision/segmentation-notes", "done", "good"),
+            _event(
                 2,
-                "reconciler",
+                "Steelyard",
                 "workload.running",
                 "vision/segmentation-notes",
                 "done",
                 "good",
-                actor_kind="system",
+                actor_note="reconciler",
                 source="system",
                 address="",
             ),
-            event(3, "Dora Weiss", "quota.changed", "vision, H100", "done", "good", changes=change),
-            event(
+            _event(3, "Dora Weiss", "quota.limit_set", "vision, H100", "done", "good", changes=_CHANGE),
+            _event(
                 4,
-                "Bob Lindqvist",
+                "Pat Ops",
                 "workload.deleted",
                 "vision/sam-finetune-04",
-                "refused",
+                "denied",
                 "bad",
+                actor_note="for Bob Lindqvist",
                 reason="Needs workload.delete in vision.",
                 source="api",
             ),
@@ -204,8 +218,41 @@ def audit() -> Context:
     }
 
 
+def audit_event() -> Context:
+    return {
+        "entry": _event(3, "Dora Weiss", "quota.limit_set", "quota H100", "done", "good", changes=_CHANGE),
+        "row": Thing(
+            pk="01a22e5b-bab7-7521-a3e2-3a808dc25b29",
+            act_id="01a22e5b-bab7-7521-a3e2-3a808dc25b28",
+            seq=4711,
+            actor_kind="user",
+            token_id="01a22e5b-bab7-7521-a3e2-3a808dc25b27",
+            object_kind="quota",
+            object_id="01a22e5b-bab7-7521-a3e2-3a808dc25b26",
+            object_label="H100",
+            source_kind="portal",
+            source_address="192.0.2.17",
+            request_id="01a22e5b-bab7-7521-a3e2-3a808dc25b25",
+        ),
+        "sealed": {"hash": "9f" * 32, "previous": "07" * 32},
+        "reason": {},
+        "list_url": "/audit",
+        "object_log_url": "#",
+        "actor_log_url": "#",
+        "request_log_url": "#",
+        "zone": "Europe/Berlin",
+    }
+
+
+def audit_event_denied() -> Context:
+    denied = _event(
+        4, "Bob Lindqvist", "workload.deleted", "workload sam", "denied", "bad", reason="This needs operate_workload."
+    )
+    return {**audit_event(), "entry": denied, "sealed": None, "reason": {"ask": "an owner of the organisation"}}
+
+
 def audit_empty() -> Context:
-    return {**audit(), "events": [], "page": None}
+    return {**audit(), "events": [], "views": [], "page": None}
 
 
 def tokens() -> Context:

@@ -36,6 +36,8 @@ PAGES: Mapping[str, Sample] = {
     "quotas-empty": Sample("portal/quotas/list.html", lambda: {"project": "vision", "people": 1}),
     "audit": Sample("portal/audit/list.html", money.audit),
     "audit-empty": Sample("portal/audit/list.html", money.audit_empty),
+    "audit-event": Sample("portal/audit/event.html", money.audit_event),
+    "audit-event-denied": Sample("portal/audit/event.html", money.audit_event_denied),
     "tokens": Sample("portal/tokens/list.html", money.tokens),
     "tokens-empty": Sample("portal/tokens/list.html", money.tokens_empty),
     "login": Sample("account/login.html", samples.sign_in),
