@@ -14,7 +14,7 @@ from core import scope
 from core.types import ANONYMOUS, Actor
 from portal.identity import SESSION_PROJECT
 from provisioning.services.caveats import caveats
-from tenants.enums import Permission
+from tenants.enums import Permission, Standing
 from tenants.permissions import permissions_on, platform_permissions_on
 from tenants.selectors import organization_of, organizations_of_user, projects_with
 from tenants.selectors.approvals import count_waiting_for
@@ -102,7 +102,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
                 governs=bool(platform_permissions_on(actor)),
                 waiting=count_waiting_for(actor, now=timezone.now()),
             ),
-            notice=" ".join(caveats()),
+            notice=" ".join([*_standing(organization), *caveats()]),
             acting=_acting(request),
         )
     }
@@ -116,6 +116,13 @@ def _homes(actor: Actor) -> list[Organization]:
 def _acting(request: HttpRequest) -> Acting | None:
     row = getattr(request, "impersonation", None)
     return Acting(row.person.full_name or row.person.email, row.ends_at, row.reason) if row else None
+
+
+def _standing(organization: Organization) -> list[str]:
+    """What everybody here has to know before they try: nothing new starts."""
+    if organization.standing == Standing.SUSPENDED:
+        return [f"{organization.name} is suspended: {organization.standing_reason} Nothing new starts; what runs goes on."]
+    return [f"{organization.name} is closed."] if organization.standing == Standing.CLOSED else []
 
 
 def _place(name: str, slug: str) -> Place:
@@ -140,11 +147,17 @@ def _navigation(
         (
             "Organisation",
             [
+                ("Members", "members", "", Permission.VIEW_MEMBERS in held),
+                ("Teams", "teams", "", Permission.VIEW_TEAM in held),
+                ("Projects", "projects", "", works or Permission.CREATE_PROJECT in held),
+                ("Service accounts", "service-accounts", "", Permission.MANAGE_SERVICE_ACCOUNTS in held),
+                ("Roles", "roles", "", True),
                 ("Quotas", "quotas", "gauge", works),
                 ("Approvals", "approvals", "", works),
                 ("Audit", "audit", "", Permission.VIEW_AUDIT in held),
                 ("Sign-in", "sign-in", "", Permission.MANAGE_SIGN_IN in held),
                 ("Access tokens", "tokens", "", True),
+                ("Settings", "organization", "", True),
             ],
         ),
         ("Platform", [("Console", "console-tenants", "", governs)]),

@@ -9,6 +9,7 @@ from portal.web.audit.urls import urlpatterns as audit_urls
 from portal.web.console import impersonation
 from portal.web.console import tenants as console_tenants
 from portal.web.home import home
+from portal.web.organization.urls import urlpatterns as organization_urls
 from portal.web.sign_in import coming, ruling
 from portal.web.workloads import acts, detail, launch, rows
 
@@ -44,6 +45,7 @@ urlpatterns = [
     path("approvals/<uuid:approval_id>/approve", approvals.approval_approve, name="approval-approve"),
     path("approvals/<uuid:approval_id>/refuse", approvals.approval_refuse, name="approval-refuse"),
     path("approvals/<uuid:approval_id>/withdraw", approvals.approval_withdraw, name="approval-withdraw"),
+    *organization_urls,
     path("tokens", tokens.token_list, name="tokens"),
     path("tokens/<uuid:token_id>/revoke", tokens.token_revoke, name="token-revoke"),
     path("sign-in/organization", coming.start, name="sso-start"),

@@ -12,6 +12,7 @@ from guardian.models import UserObjectPermissionBase
 from core.models import ScopedManager, TenantModel
 from core.types import ObjectRef
 from tenants.enums import Origin, Role
+from tenants.models.organizations import Organization, Project, Team
 from tenants.roles import ORGANIZATION_ROLES, PROJECT_ROLES
 
 
@@ -42,6 +43,11 @@ class Membership(TenantModel):
     @property
     def ref(self) -> ObjectRef:
         return ObjectRef("membership", str(self.pk), self.role)
+
+    @property
+    def place(self) -> Organization | Team | Project:
+        """What the role is held on."""
+        return self.project or self.team or self.organization
 
 
 class OrganizationGrant(UserObjectPermissionBase):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from django.db.models import Count, F, Q, QuerySet
 from core.errors import NotFound
 from core.types import Actor
 from tenants.credentials import hash_secret
-from tenants.enums import Permission
+from tenants.enums import Permission, PrincipalKind
 from tenants.models import Invitation, Membership, Organization, Project, QuotaHold, ServiceAccount, Team, User
 from tenants.permissions import Place, holds, projects_filter, teams_filter
 
@@ -64,6 +65,37 @@ def people_of(actor: Actor) -> QuerySet[Membership]:
     return rows.filter(Q(user_id=actor.person_id) | _places_led(actor, Permission.VIEW_MEMBERS))
 
 
+def principals_of(actor: Actor, words: str = "") -> QuerySet[User]:
+    """Whose roles the actor may see, people first, by name; only those whose name or address has the words."""
+    rows = User.objects.filter(pk__in=people_of(actor).values("user_id"))
+    if words:
+        rows = rows.filter(Q(full_name__icontains=words) | Q(email__icontains=words, kind=PrincipalKind.PERSON))
+    return rows.order_by("kind", "full_name", "email")
+
+
+def roles_of(actor: Actor, user_ids: Iterable[UUID]) -> dict[UUID, list[Membership]]:
+    """The roles of these principals that the actor may see, those of the organisation first."""
+    found: dict[UUID, list[Membership]] = {}
+    rows = people_of(actor).filter(user_id__in=[*user_ids])
+    for row in rows.order_by(F("team__slug").asc(nulls_first=True), F("project__slug").asc(nulls_first=True)):
+        found.setdefault(row.user_id, []).append(row)
+    return found
+
+
+def members_here(place: Team | Project) -> list[Membership]:
+    """Who holds a role on this very place, by name."""
+    rows = (
+        Membership.objects.filter(team=place) if isinstance(place, Team) else Membership.objects.filter(project=place)
+    )
+    return list(rows.select_related("user").order_by("user__full_name", "user__email"))
+
+
+def heirs_of(actor: Actor) -> list[User]:
+    """The people to whom the actor could hand the organisation over."""
+    rows = User.objects.filter(pk__in=Membership.objects.values("user_id"), kind=PrincipalKind.PERSON, is_active=True)
+    return list(rows.exclude(pk=actor.person_id).order_by("full_name", "email"))
+
+
 def invitations_visible_to(actor: Actor) -> QuerySet[Invitation]:
     """Open and past invitations to places whose members the actor may see."""
     rows = Invitation.objects.select_related("project", "team", "organization")
@@ -107,10 +139,16 @@ def holders_of(projects: QuerySet[Project]) -> list[QuotaHold]:
 
 def member_by_id(user_id: UUID) -> User:
     """A principal that belongs to the scope's organisation. Raises NotFound otherwise."""
-    found = User.objects.filter(pk=user_id, pk__in=Membership.objects.values("user_id")).first()
+    found = User.objects.filter(pk=user_id).first() if belongs(user_id) else None
     if found is None:
         raise NotFound("member", user_id)
     return found
+
+
+def belongs(user_id: UUID) -> bool:
+    """Whether a principal is the scope's organisation's: holds a role here, or is a living service account of it."""
+    accounts = ServiceAccount.objects.filter(user_id=user_id, disabled_at=None)
+    return Membership.objects.filter(user_id=user_id).exists() or accounts.exists()
 
 
 def all_organization_ids() -> list[UUID]:

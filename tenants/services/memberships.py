@@ -17,6 +17,7 @@ from tenants.enums import Origin, Permission, Role
 from tenants.models import Membership, Organization, Project, Team, User
 from tenants.permissions import Place, authorize, permissions_on
 from tenants.roles import ORGANIZATION_ROLES, PROJECT_ROLES, on_team, permissions_of
+from tenants.selectors.places import belongs
 from tenants.services.projection import project_grants
 from tenants.services.standing import refuse_closed
 
@@ -29,7 +30,7 @@ def give(*, actor: Actor, place: Place, user: User, role: str, now: datetime) ->
     than they hold. Raises Conflict where the organisation would be left without an owner.
     """
     may_manage(actor, place, role)
-    if not Membership.objects.filter(user=user).exists():
+    if not belongs(user.pk):
         raise NotFound("member", user.pk)
     found = _on(place).filter(user=user).first()
     if found is not None:
@@ -130,8 +131,9 @@ def remove_person(*, actor: Actor, user_id: UUID, now: datetime) -> None:
         raise NotFound("member", user_id)
     organization = rows[0].organization
     if user_id != actor.id:
+        authorize(actor, Permission.MANAGE_MEMBERS, organization)
         for row in rows:
-            may_manage(actor, organization, row.role)
+            _may_touch(actor, row)
     for row in rows:
         _keep_an_owner(row)
     roles: list[Json] = [*sorted(row.role for row in rows)]

@@ -13,6 +13,7 @@ from django.test import Client
 
 from core.api.shapes import contract_of
 from core.routes import ANONYMOUS, Route, declared
+from tests import house
 from tests.api.ask import send
 from tests.architecture.test_routes import FOREIGN, patterns
 from tests.house import Tenant
@@ -126,6 +127,7 @@ def ask(client: Client, one: Address, tenant: Tenant, ids: Ids, query: str = "")
 
 def form(one: Address, ids: Ids) -> dict[str, object]:
     forms: dict[str, dict[str, object]] = {
+        **_organization_forms(ids),
         "/launch": {
             "project": ids["project_slug"],
             "image": "jupyterlab",
@@ -141,6 +143,23 @@ def form(one: Address, ids: Ids) -> dict[str, object]:
         "/audit/keeping": {"keep_days": "400"},
     }
     return forms.get(one.path, {})
+
+
+def _organization_forms(ids: Ids) -> dict[str, dict[str, object]]:
+    facts: dict[str, object] = {"name": "Seeing", "environment": "prod", "data_class": "internal"}
+    place, sure = f"project:{ids['project_id']}", {"confirmed": ids["organization_slug"], "password": house.PASSWORD}
+    return {
+        "/organization/settings/change": {"name": "Other", "time_zone": "Europe/Paris"},
+        "/organization/transfer": {"to": ids["member_id"], "then": "admin", **sure},
+        "/organization/close": sure,
+        "/organization/members/<uuid:member_id>/give": {"place": place, "role": "viewer"},
+        "/organization/invitations": {"email": "else@new.example", "place": place, "role": "viewer"},
+        "/organization/teams/new": {"name": "Seeing", "slug": "seeing"},
+        "/organization/teams/<uuid:team_id>/rename": {"name": "Other"},
+        "/organization/projects/new": {**facts, "slug": "robots"},
+        "/organization/projects/<uuid:project_id>/change": facts,
+        "/organization/service-accounts/new": {"name": "daily"},
+    }
 
 
 def queries(one: Address, ids: Ids) -> Iterator[str]:

@@ -17,13 +17,14 @@ from provisioning.models import Workload
 from provisioning.services import activity, entries, launching, wishes
 from provisioning.types import Signals
 from tenants.models import AccessToken
-from tests import house
+from tenants.services import projects
+from tests import house, places
 from tests.api.ask import send
 from tests.architecture.test_tables import tenant_owned
 from tests.house import Tenant
 from tests.isolation.web_role import owner_login
-from tests.provisioning import stage
 from tests.proof import around_the_log
+from tests.provisioning import stage
 
 Ids = dict[str, object]
 
@@ -77,10 +78,26 @@ def _work(world: World, tenant: Tenant, person: str, project: str) -> Ids:
     unspent = _open(world, tenant, person, running)
     made = send(house.api_for(tenant, person), "post", "/api/v1/tokens", {"name": "laptop"}, Idempotency_Key="one")
     assert made.status_code == 201, made.content
-    denied = send(house.api_for(tenant, person), "get", f"/api/v1/workloads/{tenant.organization.pk}")
     around_the_log(tenant)
+    denied = send(house.api_for(tenant, person), "get", f"/api/v1/workloads/{tenant.organization.pk}")
     assert denied.status_code == 404
+    _places(tenant, project)
     return _ids(tenant, project, running, gone) | {"entry_code": unspent.code, "cookie": entered.cookie_value}
+
+
+def _places(tenant: Tenant, project: str) -> None:
+    """A project in a team, a role on the team, open invitations to all three kinds of place, a service account."""
+    team = places.team_with(tenant, "billie" if "billie" in tenant.people else "charlie")
+    with house.an_act(), tenant.scope():
+        projects.change(
+            actor=tenant.actor(places.owner_of(tenant)),
+            project_id=tenant.projects[project].pk,
+            changes={"team_id": team.pk},
+            now=timezone.now(),
+        )
+    for place, role in ((team, "viewer"), (tenant.organization, "auditor"), (tenant.projects[project], "viewer")):
+        places.invited(tenant, f"nora@{tenant.organization.slug}.example", role=role, place=place)
+    places.account(tenant)
 
 
 def _launch(world: World, tenant: Tenant, person: str, project: str, name: str) -> Workload:
@@ -114,6 +131,12 @@ def _ids(tenant: Tenant, project: str, running: Workload, gone: Workload) -> Ids
         "token_id": "tenants.AccessToken",
         "quota_id": "tenants.Quota",
         "session_id": "billing.UsageSession",
+        "team_id": "tenants.Team",
+        "invitation_id": "tenants.Invitation",
+        "account_id": "tenants.ServiceAccount",
+        "event_id": "core.AuditEvent",
+        "view_id": "core.AuditView",
+        "stream_id": "core.AuditStream",
     }
     catalogue = {
         "region_id": "provisioning.Region",
@@ -127,16 +150,13 @@ def _ids(tenant: Tenant, project: str, running: Workload, gone: Workload) -> Ids
     with tenant.scope():
         found = {name: apps.get_model(label)._base_manager.latest("pk").pk for name, label in find.items()}
         found |= {name: apps.get_model(label)._base_manager.latest("pk").pk for name, label in catalogue.items()}
+    bystander = "billie" if "billie" in tenant.people else "charlie"
     return found | {
+        "member_id": tenant.people[bystander].pk,
+        "membership_id": places.membership_of(tenant, bystander).pk,
         "workload_id": running.pk,
         "volume_id": gone.volume_id,
         "organization_id": tenant.organization.pk,
-        "team_id": "tenants.Team",
-        "invitation_id": "tenants.Invitation",
-        "account_id": "tenants.ServiceAccount",
-        "event_id": "core.AuditEvent",
-        "view_id": "core.AuditView",
-        "stream_id": "core.AuditStream",
         "organization_slug": tenant.organization.slug,
         "project_id": tenant.projects[project].pk,
         "project_slug": project,
