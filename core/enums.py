@@ -9,3 +9,5 @@ class TaskName(StrEnum):
     SEAL_AUDIT = "core.seal_audit"
     ANCHOR_AUDIT = "core.anchor_audit"
     CUT_AUDIT = "core.cut_audit"
+    STREAM_AUDIT = "core.stream_audit"
+    DELIVER_AUDIT = "core.deliver_audit"

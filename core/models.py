@@ -139,7 +139,8 @@ class AuditView(UUIDModel):
 
 
 class AuditStream(UUIDModel):
-    """A webhook that gets every sealed entry in order. `cursor`: the last entry that it has taken.
+    """A webhook that gets every sealed entry in order. `cursor`: the last entry that it has taken; `sending`: the last
+    one of the batch that is on its way, so that a repeated call is the same call.
 
     `secret` and `former_secret` are encrypted; the former one signs too until `former_until`, so that a receiver can
     change over. `failures`: failed calls in a row, since `failing_since`; `paused_reason`: why it was given up.
@@ -155,6 +156,7 @@ class AuditStream(UUIDModel):
     version = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField()
     cursor = models.BigIntegerField(default=0)
+    sending = models.BigIntegerField(null=True)
     due_at = models.DateTimeField()
     lease_until = models.DateTimeField(null=True)
     delivered_at = models.DateTimeField(null=True)

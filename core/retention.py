@@ -11,7 +11,7 @@ from core import acts, audit, scope
 from core.acts import Source, SourceKind
 from core.anchors import signed
 from core.locks import try_lock
-from core.models import AuditCut, AuditEvent, AuditRetention
+from core.models import AuditCut, AuditEvent, AuditRetention, AuditStream
 from core.sealing import instant
 from core.types import Json, ObjectRef, system_actor
 
@@ -33,7 +33,8 @@ def cut_all(*, now: datetime) -> int:
 def cut(organization_id: UUID, *, now: datetime) -> int:
     """Remove sealed entries that are older than the rule allows, up to 10,000 at once; never the chain's head.
 
-    An entry that is older by its time but was chained after a younger one stays until that one goes.
+    An entry that is older by its time but was chained after a younger one stays until that one goes, and so does what
+    a working stream has not delivered yet.
     """
     with acts.begin(Source(SourceKind.SYSTEM)), scope.of_organization(organization_id):
         keep = AuditRetention.objects.filter(organization_id=organization_id).first()
@@ -55,6 +56,9 @@ def cut(organization_id: UUID, *, now: datetime) -> int:
 def _last_to_go(organization_id: UUID, *, before: datetime) -> AuditEvent | None:
     rows = AuditEvent.objects.filter(organization_id=organization_id, seq__isnull=False)
     head = rows.order_by("-seq").values_list("seq", flat=True).first()
+    undelivered = AuditStream.objects.filter(organization_id=organization_id, enabled=True, paused_reason="")
+    delivered = undelivered.order_by("cursor").values_list("cursor", flat=True).first()
+    rows = rows.filter(seq__lte=delivered) if delivered is not None else rows
     oldest = list(rows.order_by("seq").exclude(seq=head)[:_AT_ONCE])
     old = 0
     while old < len(oldest) and oldest[old].at < before:

@@ -245,6 +245,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_TASK_ROUTES = {"provisioning.*": {"queue": "provisioning"}, "*": {"queue": "default"}}
 CELERY_BEAT_SCHEDULE = {
     "seal-audit": {"task": "core.seal_audit", "schedule": 1.0, "options": {"expires": 5}},
+    "stream-audit": {"task": "core.stream_audit", "schedule": 2.0, "options": {"expires": 4}},
+    "anchor-audit": {"task": "core.anchor_audit", "schedule": 900.0, "options": {"expires": 900}},
+    "cut-audit": {"task": "core.cut_audit", "schedule": 3600.0, "options": {"expires": 3600}},
     "recheck-domains": {"task": "tenants.recheck_domains", "schedule": 3600.0, "options": {"expires": 3600}},
     "sweep-workloads": {"task": "provisioning.sweep_workloads", "schedule": 2.0, "options": {"expires": 4}},
     "sweep-activity": {"task": "provisioning.sweep_activity", "schedule": 30.0, "options": {"expires": 30}},
