@@ -74,10 +74,10 @@ def permissions_by_project(actor: Actor, project_ids: Collection[UUID]) -> dict[
     return {project_id: _within_scopes(actor, frozenset(held)) for project_id, held in there.items()}
 
 
-_CONSOLE = ObjectRef("platform", "console")
+CONSOLE = ObjectRef("platform", "console")
 
 
-def authorize_platform(actor: Actor, permission: PlatformPermission, asked: ObjectRef = _CONSOLE) -> None:
+def authorize_platform(actor: Actor, permission: PlatformPermission, asked: ObjectRef = CONSOLE) -> None:
     """Raise unless the actor's platform role grants it. Nobody else learns that there is a console: NotFound.
 
     A token with scopes never reaches across organisations, and nobody does while acting for somebody else.

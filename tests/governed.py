@@ -6,12 +6,13 @@ from django.utils import timezone
 
 from core.ids import uuid7
 from core.types import ObjectRef
+from tenants.enums import Decider
 from tenants.models import Approval
 from tenants.services import approvals
 from tests.house import Tenant, an_act
 
 
-def asked(tenant: Tenant, person: str = "alice", *, needed: int = 1) -> Approval:
+def asked(tenant: Tenant, person: str = "alice", *, needed: int = 1, decider: str = "organization") -> Approval:
     """An open request in the first project, about something that lies above."""
     request = approvals.Request(
         kind="price",
@@ -21,6 +22,7 @@ def asked(tenant: Tenant, person: str = "alice", *, needed: int = 1) -> Approval
         payload={"from": {"amount": "2.95", "currency": "USD"}, "to": {"amount": "2.50", "currency": "USD"}},
         rule="prices",
         needed=needed,
+        decider=Decider(decider),
     )
     with an_act(), tenant.scope():
         return approvals.ask(actor=tenant.actor(person), request=request, now=timezone.now())

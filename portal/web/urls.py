@@ -6,7 +6,8 @@ from django.urls import path
 
 from portal.web import approvals, quotas, switch, tokens, usage, volumes
 from portal.web.audit.urls import urlpatterns as audit_urls
-from portal.web.console import impersonation
+from portal.web.console import approvals as console_approvals
+from portal.web.console import governing, impersonation
 from portal.web.console import tenants as console_tenants
 from portal.web.home import home
 from portal.web.organization.urls import urlpatterns as organization_urls
@@ -64,5 +65,19 @@ urlpatterns = [
     path("console/", console_tenants.tenant_list, name="console-tenants"),
     path("console/tenants/<slug:slug>", console_tenants.tenant_detail, name="console-tenant"),
     path("console/tenants/<slug:slug>/act-for/<uuid:person_id>", impersonation.impersonate, name="console-impersonate"),
+    path("console/tenants/<slug:slug>/suspend", governing.suspend, name="console-suspend"),
+    path("console/tenants/<slug:slug>/restore", governing.restore, name="console-restore"),
+    path("console/tenants/<slug:slug>/quota", governing.set_quota, name="console-quota"),
+    path("console/approvals", console_approvals.approval_list, name="console-approvals"),
+    path(
+        "console/approvals/<slug:slug>/<uuid:approval_id>/approve",
+        console_approvals.approval_approve,
+        name="console-approval-approve",
+    ),
+    path(
+        "console/approvals/<slug:slug>/<uuid:approval_id>/refuse",
+        console_approvals.approval_refuse,
+        name="console-approval-refuse",
+    ),
     path("acting/end", impersonation.end_impersonation, name="impersonation-end"),
 ]

@@ -12,9 +12,9 @@ from django.db.models import Q, QuerySet
 
 from core.errors import NotFound
 from core.types import Actor
-from tenants.enums import ApprovalState, Decider, Permission
+from tenants.enums import ApprovalState, Decider, Permission, PlatformPermission
 from tenants.models import Approval, ApprovalDecision, Team
-from tenants.permissions import projects_filter, teams_filter
+from tenants.permissions import platform_permissions_on, projects_filter, teams_filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,14 @@ class DueApproval:
 
 
 def approvals_visible_to(actor: Actor) -> QuerySet[Approval]:
-    """One's own, and those of the places where the actor may see approvals."""
+    """One's own, and those of the places where the actor may see approvals; the platform's people see theirs."""
     rows = Approval.objects.select_related("project", "team", "organization")
     everywhere = _on_places(actor, Permission.VIEW_APPROVAL)
-    return rows.filter(everywhere | Q(asked_by=actor.person_id)) if everywhere else rows
+    if not everywhere:
+        return rows
+    if PlatformPermission.DECIDE_PLATFORM_APPROVAL in platform_permissions_on(actor):
+        everywhere |= Q(decider=Decider.PLATFORM)
+    return rows.filter(everywhere | Q(asked_by=actor.person_id))
 
 
 def approval_for(actor: Actor, approval_id: UUID) -> Approval:
@@ -48,6 +52,14 @@ def approvals_waiting_for(actor: Actor, *, now: datetime) -> QuerySet[Approval]:
         .exclude(pk__in=said)
         .select_related("project", "team", "organization")
     )
+
+
+def platform_approvals(*, now: datetime, most: int) -> list[Approval]:
+    """What the platform decides: open ones, soonest to expire first, then the latest others; in its own scope."""
+    rows = Approval.objects.filter(decider=Decider.PLATFORM).select_related("project", "team", "organization")
+    waiting = Q(state=ApprovalState.OPEN, expires_at__gt=now)
+    open_ones = list(rows.filter(waiting).order_by("expires_at", "pk")[:most])
+    return open_ones + list(rows.exclude(waiting).order_by("-pk")[: most - len(open_ones)])
 
 
 def latest_approval(kind: str, subject_id: UUID) -> Approval | None:

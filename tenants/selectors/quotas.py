@@ -13,9 +13,9 @@ from django.db.models import Q, QuerySet
 from core import scope
 from core.errors import NotFound
 from core.types import Actor
-from tenants.enums import Permission, QuotaLevel
+from tenants.enums import Permission, PlatformPermission, QuotaLevel
 from tenants.models import Project, Quota, QuotaHold, User
-from tenants.permissions import Place, projects_filter
+from tenants.permissions import Place, platform_permissions_on, projects_filter
 from tenants.quota_rules import Book, with_pools
 from tenants.selectors.places import people_of, place_for
 from tenants.types import Ladder, QuotaBook, QuotaLine
@@ -50,7 +50,10 @@ class Held:
 
 
 def quotas_visible_to(actor: Actor) -> QuerySet[Quota]:
-    """Those of the projects that the actor sees, of what stands above these, and its own; projects first."""
+    """Those of the projects that the actor sees, of what stands above these, and its own; projects first.
+
+    The platform's people, who set them, see those of the organisation itself.
+    """
     rows = Quota.objects.select_related("project", "team", "user", "organization").order_by(
         "project__slug", "team__slug", "user__email", "resource", "id"
     )
@@ -59,7 +62,8 @@ def quotas_visible_to(actor: Actor) -> QuerySet[Quota]:
         return rows
     places = list(Project.objects.filter(seen).values_list("pk", "team_id"))
     if not places:
-        return rows.none()
+        sets_them = PlatformPermission.MANAGE_TENANT_QUOTA in platform_permissions_on(actor)
+        return rows.filter(on_level(QuotaLevel.ORGANIZATION)) if sets_them else rows.none()
     teams = {team_id for _, team_id in places if team_id is not None}
     return rows.filter(
         Q(project_id__in=[project_id for project_id, _ in places])
@@ -67,6 +71,16 @@ def quotas_visible_to(actor: Actor) -> QuerySet[Quota]:
         | Q(user_id=actor.person_id)
         | Q(project=None, team=None, user=None)
     )
+
+
+def organization_quota(resource: str) -> Quota | None:
+    """The quota on the scope's organisation itself."""
+    return Quota.objects.filter(on_level(QuotaLevel.ORGANIZATION), resource=resource).first()
+
+
+def organization_quotas() -> list[Quota]:
+    """All quotas on the scope's organisation itself, by resource."""
+    return list(Quota.objects.filter(on_level(QuotaLevel.ORGANIZATION)).order_by("resource"))
 
 
 def on_level(level: str) -> Q:

@@ -27,13 +27,14 @@ from provisioning.models import Workload
 from provisioning.services import wishes
 from tenants.enums import PlatformRole
 from tenants.models import AccessToken, Project, Quota
-from tenants.services import arrivals, email_domains, impersonations, quotas, sign_in
+from tenants.services import arrivals, email_domains, impersonations, quotas, sign_in, standing
 from tenants.services.sign_in import MappingDraft, ProviderDraft
 from tests import governed, house, places
 from tests.api.ask import UNKNOWN, send
 from tests.architecture.test_routes import patterns
 from tests.house import Tenant
 from tests.isolation.walk import Address, addresses
+from tests.oidc import running_name_server
 from tests.proof import saved_view
 from tests.provisioning import stage
 
@@ -107,6 +108,35 @@ def _act_for(found: Stage) -> Act:
     house.platform_person(found.tenant, "paula", PlatformRole.OPERATOR)
     ids = {"slug": "aurora", "person_id": found.tenant.people["alice"].pk}
     return Act("paula", ids, {"reason": "She asked us to look at her form.", "minutes": "5"})
+
+
+def _governor(found: Stage) -> str:
+    house.platform_person(found.tenant, "pilar", PlatformRole.ADMIN)
+    return "pilar"
+
+
+def _suspend(found: Stage) -> Act:
+    return Act(_governor(found), {"slug": "aurora"}, {"reason": "Unpaid since May."}, changes=True)
+
+
+def _restore(found: Stage) -> Act:
+    with house.an_act(), found.tenant.scope():
+        standing.suspend(
+            actor=house.SYSTEM, organization=found.tenant.organization, reason="Unpaid.", now=timezone.now()
+        )
+    return Act(_governor(found), {"slug": "aurora"}, changes=True)
+
+
+def _set_quota(found: Stage) -> Act:
+    with house.an_act(), found.tenant.scope():
+        place = found.tenant.organization
+        quotas.define_one(actor=house.SYSTEM, place=place, resource="vcpus", terms=quotas.Terms(64), now=timezone.now())
+    return Act(_governor(found), {"slug": "aurora"}, {"resource": "vcpus", "limit": "32"}, changes=True)
+
+
+def _decide_for_the_platform(found: Stage) -> Act:
+    approval = governed.asked(found.tenant, decider="platform")
+    return Act(_governor(found), {"slug": "aurora", "approval_id": approval.pk}, changes=True)
 
 
 def _end_acting(found: Stage) -> Act:
@@ -331,6 +361,11 @@ SCENARIOS: dict[str, Callable[[Stage], Act]] = {
     f"{_SIGN_IN}/domains/<uuid:domain_id>/remove": _domain,
     "/sign-in/link": _link,
     "/sign-in/unlink": _unlink,
+    "/console/tenants/<slug:slug>/suspend": _suspend,
+    "/console/tenants/<slug:slug>/restore": _restore,
+    "/console/tenants/<slug:slug>/quota": _set_quota,
+    "/console/approvals/<slug:slug>/<uuid:approval_id>/approve": _decide_for_the_platform,
+    "/console/approvals/<slug:slug>/<uuid:approval_id>/refuse": _decide_for_the_platform,
     "/switch/organization/<slug:slug>": lambda _: Act("alice", {"slug": "aurora"}),
     "/switch/project/<slug:slug>": lambda _: Act("alice", {"slug": "language"}),
     "/workspaces/<uuid:workload_id>/open": _wish(Stage.running, changes=False),

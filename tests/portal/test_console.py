@@ -10,12 +10,14 @@ from core import scope
 from core.models import AuditEvent
 from core.types import PLATFORM_ORGANIZATION_ID
 from tenants.enums import PlatformPermission, PlatformRole
+from tenants.models import Organization
 from tenants.permissions import platform_permissions_on
-from tests import house
+from tenants.selectors.quotas import organization_quotas
+from tests import governed, house
 
 pytestmark = pytest.mark.django_db
 
-PAGES = ("/console/", "/console/tenants/borealis")
+PAGES = ("/console/", "/console/tenants/borealis", "/console/approvals")
 
 
 @pytest.fixture
@@ -73,6 +75,65 @@ class TestTenants:
         assert _queries(client) == few
 
 
+class TestGoverning:
+    def test_a_suspended_organisation_launches_nothing_until_it_is_restored(self, aurora, borealis, paula):
+        client = house.client_for(aurora, "paula")
+
+        assert client.post("/console/tenants/borealis/suspend", {"reason": "Unpaid since May."}).status_code == 302
+        assert "Unpaid since May." in client.get("/console/tenants/borealis").content.decode()
+        assert borealis_now(borealis).standing == "suspended"
+        assert client.post("/console/tenants/borealis/restore").status_code == 302
+
+        assert borealis_now(borealis).standing == "good"
+        verbs = verbs_of(borealis)
+        assert verbs[-2:] == ["organization.suspended", "organization.restored"]
+
+    def test_needs_a_reason(self, aurora, borealis, paula):
+        assert house.client_for(aurora, "paula").post("/console/tenants/borealis/suspend").status_code == 400
+
+    def test_sets_what_the_whole_organisation_may_hold(self, aurora, borealis, paula):
+        client = house.client_for(aurora, "paula")
+
+        for limit in ("12", "8"):
+            form = {"resource": "accelerators", "limit": limit}
+            assert client.post("/console/tenants/borealis/quota", form).status_code == 302
+
+        with borealis.scope():
+            [quota] = organization_quotas()
+        assert (quota.resource, quota.limit) == ("accelerators", 8)
+
+    @pytest.mark.parametrize("role", [PlatformRole.OPERATOR, PlatformRole.AUDITOR])
+    def test_is_not_everybodys_there(self, aurora, borealis, role):
+        house.platform_person(aurora, "pat", role)
+
+        answer = house.client_for(aurora, "pat").post("/console/tenants/borealis/suspend", {"reason": "No."})
+
+        assert answer.status_code == 403
+
+
+class TestApprovals:
+    def test_the_platform_decides_what_is_asked_of_it(self, aurora, borealis, paula):
+        asked = governed.asked(borealis, "charlie", decider="platform")
+        client = house.client_for(aurora, "paula")
+
+        assert "The new contract." in client.get("/console/approvals").content.decode()
+        answer = client.post(f"/console/approvals/borealis/{asked.pk}/approve", {"comment": "Agreed."})
+
+        assert answer.status_code == 302
+        with borealis.scope():
+            asked.refresh_from_db()
+            event = AuditEvent.objects.get(verb="approval.approved")
+        assert asked.state == "approved"
+        assert event.actor_id == paula.pk
+
+    def test_never_what_an_organisation_decides_itself(self, aurora, borealis, paula):
+        asked = governed.asked(borealis, "charlie")
+
+        answer = house.client_for(aurora, "paula").post(f"/console/approvals/borealis/{asked.pk}/approve")
+
+        assert answer.status_code == 404
+
+
 class TestRoles:
     @pytest.mark.parametrize("role", PlatformRole)
     def test_all_three_may_look(self, aurora, borealis, role):
@@ -85,6 +146,16 @@ class TestRoles:
 
         assert platform_permissions_on(actor) == frozenset()
         assert PlatformPermission.VIEW_TENANTS in platform_permissions_on(aurora.actor("paula"))
+
+
+def borealis_now(borealis) -> Organization:
+    with borealis.scope():
+        return Organization.objects.get(pk=borealis.organization.pk)
+
+
+def verbs_of(tenant) -> list[str]:
+    with tenant.scope():
+        return list(AuditEvent.objects.order_by("id").values_list("verb", flat=True))
 
 
 def _queries(client) -> int:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -19,10 +21,17 @@ from core import audit, scope
 from core.types import Actor, ObjectRef
 from portal.web.shell import Item, Person, Section, Shell
 from tenants.enums import PlatformPermission
-from tenants.permissions import authorize_platform, platform_permissions_on
+from tenants.permissions import CONSOLE, authorize_platform, platform_permissions_on
+from tenants.selectors.platform import tenant_by_slug
+
+if TYPE_CHECKING:
+    from tenants.models import Organization
 
 P = PlatformPermission
-_PAGES = (("Tenants", "console-tenants", "building-2", P.VIEW_TENANTS),)
+_PAGES = (
+    ("Tenants", "console-tenants", "building-2", P.VIEW_TENANTS),
+    ("Approvals", "console-approvals", "stamp", P.DECIDE_PLATFORM_APPROVAL),
+)
 """Label, route, icon, permission; in the order of the navigation."""
 
 
@@ -32,19 +41,29 @@ def across(
 ) -> Iterator[Actor]:
     """Authorise, open the platform's scope and record who looked across organisations, and at what."""
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    authorize_platform(actor, permission)
+    authorize_platform(actor, permission, ref or CONSOLE)
     with scope.of_platform():
         audit.record(actor, verb, ref or ObjectRef("console", request.path_info), now=timezone.now())
         yield actor
 
 
 @contextmanager
-def inside(request: HttpRequest, permission: PlatformPermission, organization_id: UUID) -> Iterator[Actor]:
+def inside(
+    request: HttpRequest, permission: PlatformPermission, organization_id: UUID, asked: ObjectRef = CONSOLE
+) -> Iterator[Actor]:
     """Authorise and open one organisation's scope: for an act on it, which its own chain records."""
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    authorize_platform(actor, permission)
+    authorize_platform(actor, permission, asked)
     with scope.of_organization(organization_id):
-        yield actor
+        yield replace(actor, organization_id=organization_id)
+
+
+def tenant_at(request: HttpRequest, permission: PlatformPermission, slug: str, asked: ObjectRef) -> Organization:
+    """The organisation that an act is about, found across organisations after authorising. Raises NotFound."""
+    actor: Actor = request.actor  # type: ignore[attr-defined]
+    authorize_platform(actor, permission, asked)
+    with scope.of_platform():
+        return tenant_by_slug(slug)
 
 
 def page(request: HttpRequest, template: str, context: dict[str, object]) -> HttpResponse:

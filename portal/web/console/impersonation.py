@@ -11,15 +11,12 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from core import scope
 from core.errors import FieldError, Invalid
 from core.routes import AUTHENTICATED, route
 from core.types import Actor, ObjectRef
 from portal.identity import ENDS_IMPERSONATION, SESSION_IMPERSONATION, SESSION_PROJECT
 from portal.web.console import frame
 from tenants.enums import PlatformPermission
-from tenants.permissions import authorize_platform
-from tenants.selectors.platform import tenant_by_slug
 from tenants.services import impersonations
 
 
@@ -27,11 +24,9 @@ from tenants.services import impersonations
 @require_POST
 def impersonate(request: HttpRequest, slug: str, person_id: UUID) -> HttpResponse:
     """Act for one member, for a reason that the organisation reads in its audit log, for at most an hour."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
-    authorize_platform(actor, PlatformPermission.IMPERSONATE, ObjectRef("member", str(person_id)))
-    with scope.of_platform():
-        organization_id = tenant_by_slug(slug).pk
-    with frame.inside(request, PlatformPermission.IMPERSONATE, organization_id):
+    may, asked = PlatformPermission.IMPERSONATE, ObjectRef("member", str(person_id))
+    organization_id = frame.tenant_at(request, may, slug, asked).pk
+    with frame.inside(request, may, organization_id) as actor:
         begun = impersonations.begin(
             actor=actor,
             person_id=person_id,

@@ -13,14 +13,16 @@ from core import scope
 from core.routes import route
 from core.types import Actor
 from portal.web.console import frame
+from portal.web.quotas import resource_words
 from provisioning.selectors.fleet import Running, running_by_organization, running_by_project
-from tenants.enums import PlatformPermission, PrincipalKind, Standing
+from tenants.enums import PlatformPermission, PrincipalKind, Resource, Standing
 from tenants.permissions import platform_permissions_on
 from tenants.selectors import projects_by_slug
 from tenants.selectors.platform import headcounts, principals_here, tenant_by_slug, tenants_matching
+from tenants.selectors.quotas import organization_quotas
 
 if TYPE_CHECKING:
-    from tenants.models import Membership, Organization, Project
+    from tenants.models import Membership, Organization, Project, Quota
 
 PAGE = 50
 _TONES = {Standing.GOOD: "good", Standing.SUSPENDED: "bad", Standing.CLOSED: "wait"}
@@ -57,11 +59,14 @@ def tenant_detail(request: HttpRequest, slug: str) -> HttpResponse:
         projects = list(projects_by_slug().values())
         by_project = running_by_project([project.pk for project in projects])
         principals = principals_here()
+        limits = organization_quotas()
     context: dict[str, object] = {
         "tenant": _row(organization, running, heads),
         "organization": organization,
         "projects": [_project(project, by_project[project.pk]) for project in projects],
         "principals": _principals(principals),
+        "quotas": [_limit(row) for row in limits],
+        "resources": Resource.values,
         "may": _acts(actor, organization),
     }
     return frame.page(request, "portal/console/tenant.html", context)
@@ -85,6 +90,11 @@ def _row(organization: Organization, running: Running, heads: tuple[int, int]) -
     }
 
 
+def _limit(row: Quota) -> dict[str, object]:
+    label, unit = resource_words(row.resource)
+    return {"resource": row.resource, "label": label, "unit": unit, "limit": row.limit, "used": row.used}
+
+
 def _project(project: Project, running: Running) -> dict[str, object]:
     return {
         "name": project.name,
@@ -105,12 +115,14 @@ def _principals(rows: list[Membership]) -> list[dict[str, object]]:
     roles: dict[UUID, list[str]] = {}
     for row in rows:
         place = row.project or row.team
-        roles.setdefault(row.user_id, []).append(f"{row.get_role_display()} of {place.slug if place else 'all'}")
+        role = row.get_role_display()
+        roles.setdefault(row.user_id, []).append(f"{role} of {place.slug}" if place else role)
         found[row.user_id] = {
             "id": row.user_id,
             "name": row.user.full_name or row.user.email,
             "email": row.user.email if row.user.kind == PrincipalKind.PERSON else "",
             "person": row.user.kind == PrincipalKind.PERSON,
+            "customer": row.user.is_active and row.user.kind == PrincipalKind.PERSON and not row.user.platform_role,
             "active": row.user.is_active,
         }
     return [{**one, "roles": ", ".join(roles[key])} for key, one in found.items()]
@@ -121,5 +133,7 @@ def _acts(actor: Actor, organization: Organization) -> dict[str, bool]:
     open_ = organization.standing != Standing.CLOSED
     return {
         "impersonate": open_ and PlatformPermission.IMPERSONATE in held,
-        "govern": open_ and PlatformPermission.MANAGE_TENANTS in held,
+        "suspend": organization.standing == Standing.GOOD and PlatformPermission.MANAGE_TENANTS in held,
+        "restore": organization.standing == Standing.SUSPENDED and PlatformPermission.MANAGE_TENANTS in held,
+        "set_quota": open_ and PlatformPermission.MANAGE_TENANT_QUOTA in held,
     }
