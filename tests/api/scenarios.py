@@ -14,7 +14,8 @@ from django.utils import timezone
 from provisioning.api.inputs import LaunchInput
 from provisioning.models import Workload
 from provisioning.services import wishes
-from tenants.models import AccessToken, Quota
+from tenants.models import AccessToken, Approval, Quota
+from tenants.services import quota_requests
 from tests import governed, house
 from tests.house import Tenant
 from tests.provisioning import stage
@@ -43,6 +44,33 @@ def _revoke_token(tenant: Tenant) -> Act:
 
 def _set_limit(tenant: Tenant) -> Act:
     return Act("olivia", {"limit": 11}, {"quota_id": quota_of(tenant).pk})
+
+
+def _define_quota(tenant: Tenant) -> Act:
+    scope = {"kind": "user", "id": str(tenant.people["alice"].pk)}
+    return Act("olivia", {"scope": scope, "resource": "vcpus", "limit": 64})
+
+
+def _ask_for_quota(tenant: Tenant) -> Act:
+    asked = {"quota": str(quota_of(tenant).pk), "limit": 99, "justification": "The benchmark of the new encoder."}
+    return Act("alice", asked)
+
+
+def _decide_on_quota(tenant: Tenant) -> Act:
+    return Act("olivia", {"comment": "Until Friday."}, {"approval_id": quota_request(tenant).pk})
+
+
+def quota_request(tenant: Tenant) -> Approval:
+    """Alice's wish for more of the first quota."""
+    with house.an_act(), tenant.scope():
+        return quota_requests.ask(
+            actor=tenant.actor("alice"),
+            quota_id=quota_of(tenant).pk,
+            limit=99,
+            justification="The benchmark of the new encoder.",
+            until=None,
+            now=timezone.now(),
+        )
 
 
 def _launch(_tenant: Tenant) -> Act:
@@ -103,11 +131,70 @@ def quota_of(tenant: Tenant) -> Quota:
         return Quota.objects.filter(project__in=tenant.projects.values()).earliest("pk")
 
 
+def _own(tenant: Tenant, body: object = None) -> Act:
+    return Act("olivia", body, {"organization_id": tenant.organization.pk})
+
+
+def _on_team(tenant: Tenant) -> Act:
+    return Act("olivia", {"name": "Seeing"}, {"team_id": places.team(tenant).pk})
+
+
+def _on_vision(tenant: Tenant) -> Act:
+    return Act("olivia", {"data_class": "restricted"}, {"project_id": tenant.projects["vision"].pk})
+
+
+def _give_a_role(tenant: Tenant) -> Act:
+    return Act("olivia", {"user": str(tenant.people["bob"].pk), "project": "aurora/language", "role": "viewer"})
+
+
+def _on_membership(tenant: Tenant) -> Act:
+    return Act("olivia", {"role": "viewer"}, {"membership_id": places.membership_of(tenant, "bob").pk})
+
+
+def _on_invitation(tenant: Tenant) -> Act:
+    return Act("olivia", ids={"invitation_id": places.invited(tenant)[0].pk})
+
+
+def _on_account(tenant: Tenant) -> Act:
+    return Act("olivia", {"description": "Nightly."}, {"account_id": places.account(tenant).pk})
+
+
+def _without_body(scenario: Scenario) -> Scenario:
+    return lambda tenant: replace(scenario(tenant), body=None)
+
+
+_TEAM = "/api/v1/teams/<uuid:team_id>"
+_PROJECT = "/api/v1/projects/<uuid:project_id>"
+_MEMBERSHIP = "/api/v1/memberships/<uuid:membership_id>"
+_INVITATION = "/api/v1/invitations/<uuid:invitation_id>"
+_ACCOUNT = "/api/v1/service-accounts/<uuid:account_id>"
+_ORGANIZATION = "/api/v1/organizations/<uuid:organization_id>"
 _WORKLOAD = "/api/v1/workloads/<uuid:workload_id>"
 SCENARIOS: dict[str, Scenario] = {
+    f"PATCH {_ORGANIZATION}": lambda tenant: _own(tenant, {"name": "Aurora Labs"}),
+    f"DELETE {_ORGANIZATION}": _own,
+    "POST /api/v1/teams": lambda _: Act("olivia", {"slug": "seeing", "name": "Seeing"}),
+    f"PATCH {_TEAM}": _on_team,
+    f"DELETE {_TEAM}": _without_body(_on_team),
+    "POST /api/v1/projects": lambda _: Act("olivia", {"slug": "robots", "name": "Robots"}),
+    f"PATCH {_PROJECT}": _on_vision,
+    f"DELETE {_PROJECT}": _without_body(_on_vision),
+    "POST /api/v1/memberships": _give_a_role,
+    f"PATCH {_MEMBERSHIP}": _on_membership,
+    f"DELETE {_MEMBERSHIP}": _without_body(_on_membership),
+    "POST /api/v1/invitations": lambda _: Act("olivia", NewInvitationInput.example),
+    f"DELETE {_INVITATION}": _on_invitation,
+    f"POST {_INVITATION}/resend": _on_invitation,
+    "POST /api/v1/service-accounts": lambda _: Act("olivia", {"name": "nightly"}),
+    f"PATCH {_ACCOUNT}": _on_account,
+    f"DELETE {_ACCOUNT}": _without_body(_on_account),
     "POST /api/v1/tokens": _make_token,
     "DELETE /api/v1/tokens/<uuid:token_id>": _revoke_token,
+    "POST /api/v1/quotas": _define_quota,
     "PUT /api/v1/quotas/<uuid:quota_id>": _set_limit,
+    "POST /api/v1/quota-requests": _ask_for_quota,
+    "POST /api/v1/quota-requests/<uuid:approval_id>/approve": _decide_on_quota,
+    "POST /api/v1/quota-requests/<uuid:approval_id>/refuse": _decide_on_quota,
     "POST /api/v1/approvals/<uuid:approval_id>/approve": _decide,
     "POST /api/v1/approvals/<uuid:approval_id>/refuse": _decide,
     "POST /api/v1/approvals/<uuid:approval_id>/withdraw": _withdraw,
