@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from enum import Enum, auto
 
 from core import acts, scope
 from core.acts import Source, SourceKind
@@ -17,7 +18,7 @@ from provisioning.models import Condition, Workload
 from provisioning.reconciler.claims import Claimed
 from provisioning.reconciler.policy import Call, Pace, Step
 from provisioning.reconciler.queueing import admit_to_cluster
-from provisioning.services.transitions import locked, transition
+from provisioning.services.transitions import carry_out, locked
 from provisioning.services.wishes import readmit
 from provisioning.types import Move, Run
 
@@ -25,8 +26,16 @@ _ALIVE = frozenset({Phase.STARTING, Phase.RUNNING, Phase.STOPPING})
 _SLOWER = 10
 
 
-def apply(claimed: Claimed, call: Call, step: Step, seen: Observation | None, *, now: datetime) -> Step | None:
-    """One short transaction, one act. None where the lease is another's by now.
+class Turned(Enum):
+    """What became of a turn. DUE: another one may follow at once. LOST: the lease is another's by now."""
+
+    DUE = auto()
+    RESTS = auto()
+    LOST = auto()
+
+
+def apply(claimed: Claimed, call: Call, step: Step, seen: Observation | None, *, now: datetime) -> Turned:
+    """One short transaction, one act.
 
     A step that was decided on a state which is no longer so is dropped: the next claim sees the new one. The
     generation stored is the one that was read, so that a wish made meanwhile is still due.
@@ -34,10 +43,10 @@ def apply(claimed: Claimed, call: Call, step: Step, seen: Observation | None, *,
     with acts.begin(Source(SourceKind.SYSTEM)), scope.of_organization(claimed.organization_id):
         workload = locked(claimed.workload_id)
         if workload is None or workload.lease_token != claimed.token:
-            return None
+            return Turned.LOST
         if workload.state != claimed.state:
             _release(workload, claimed, {})
-            return Step()
+            return Turned.DUE
         actor = system_actor("reconciler", claimed.organization_id)
         if call is Call.READMIT:
             step = _readmit(workload, actor, now)
@@ -46,7 +55,14 @@ def apply(claimed: Claimed, call: Call, step: Step, seen: Observation | None, *,
             _perform(workload, claimed, step, seen, actor, now)
         _note_conditions(workload, seen, call, now)
         _release(workload, claimed, _schedule(workload, step, seen, now))
-        return step
+        return Turned.DUE if _is_due(workload, now) else Turned.RESTS
+
+
+def _is_due(workload: Workload, now: datetime) -> bool:
+    """Whether to turn again at once, as of this transaction. A wish made after it sends a hint of its own."""
+    return workload.observed_generation < workload.generation or (
+        workload.due_at is not None and workload.due_at <= now
+    )
 
 
 def _perform(
@@ -60,7 +76,7 @@ def _perform(
         message = "The process has started: it is billed from here on."
         move = Move(verb="workload.bound", message=message, reason=step.reason)
     if move is not None:
-        transition(workload, replace(move, run=run), actor=actor, now=_not_before(now, run))
+        carry_out(workload, replace(move, run=run), actor=actor, now=_not_before(now, run))
 
 
 def _readmit(workload: Workload, actor: Actor, now: datetime) -> Step:
@@ -77,7 +93,7 @@ def _readmit(workload: Workload, actor: Actor, now: datetime) -> Step:
             reason=reason,
             desired=DesiredState.STOPPED,
         )
-        transition(workload, move, actor=actor, now=now)
+        carry_out(workload, move, actor=actor, now=now)
         return Step(move, pace=Pace.NEVER)
 
 
@@ -134,10 +150,10 @@ def _hint(workload: Workload, every: timedelta) -> None:
 
 
 def _release(workload: Workload, claimed: Claimed, fields: dict[str, object]) -> None:
-    observed = max(workload.observed_generation, claimed.generation)
-    Workload.objects.filter(pk=workload.pk).update(
-        lease_token=None, lease_until=None, observed_generation=observed, **fields
-    )
+    fields["observed_generation"] = max(workload.observed_generation, claimed.generation)
+    Workload.objects.filter(pk=workload.pk).update(lease_token=None, lease_until=None, **fields)
+    for name, value in fields.items():
+        setattr(workload, name, value)
 
 
 def _note_conditions(workload: Workload, seen: Observation | None, call: Call, now: datetime) -> None:
@@ -147,10 +163,9 @@ def _note_conditions(workload: Workload, seen: Observation | None, call: Call, n
     ready = ConditionStatus.UNKNOWN
     if seen is not None:
         ready = ConditionStatus.TRUE if seen.phase is Phase.RUNNING and seen.ready else ConditionStatus.FALSE
-    changed = [
-        set_condition(workload, ConditionType.REACHABLE, reachable, now=now),
-        set_condition(workload, ConditionType.READY, ready, now=now),
-    ]
+    known = {each.type: each for each in Condition.objects.filter(workload=workload)}
+    asked = ((ConditionType.REACHABLE, reachable), (ConditionType.READY, ready))
+    changed = [_set_condition(workload, kind, status, known.get(kind), now=now) for kind, status in asked]
     if any(changed):
         workload.version += 1
         Workload.objects.filter(pk=workload.pk).update(version=workload.version)
@@ -167,17 +182,27 @@ def set_condition(
 ) -> bool:
     """Write a condition down if it has changed; `since` is when its status last did. True where it was new."""
     known = Condition.objects.filter(workload=workload, type=kind).first()
+    return _set_condition(workload, kind, status, known, now=now, code=code, message=message)
+
+
+def _set_condition(
+    workload: Workload,
+    kind: ConditionType,
+    status: ConditionStatus,
+    known: Condition | None,
+    *,
+    now: datetime,
+    code: str = "",
+    message: str = "",
+) -> bool:
     if known is not None and (known.status, known.code, known.message) == (status, code, message):
         return False
-    Condition.objects.update_or_create(
-        workload=workload,
-        type=kind,
-        defaults={
-            "organization_id": workload.organization_id,
-            "status": status,
-            "code": code,
-            "message": message,
-            "since": known.since if known is not None and known.status == status else now,
-        },
-    )
+    fields = {"status": status, "code": code, "message": message}
+    if known is None:
+        Condition.objects.create(
+            organization_id=workload.organization_id, workload=workload, type=kind, since=now, **fields
+        )
+    else:
+        since = known.since if known.status == status else now
+        Condition.objects.filter(pk=known.pk).update(since=since, **fields)
     return True

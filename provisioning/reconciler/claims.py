@@ -15,7 +15,6 @@ from provisioning.durations import duration
 from provisioning.enums import DesiredState, State
 from provisioning.models import Workload
 from provisioning.selectors.specs import spec_of
-from provisioning.services.transitions import locked
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +45,15 @@ def claim(organization_id: UUID, workload_id: UUID, *, now: datetime, steal: boo
     with scope.of_organization(organization_id):
         due = Q(due_at__lte=now) | Q(observed_generation__lt=F("generation"))
         free = Q(lease_until=None) | Q(lease_until__lte=now)
-        if not steal and not Workload.objects.filter(due, free, pk=workload_id).exists():
-            return None
-        workload = locked(workload_id, skip=True)
-        if workload is None or not (steal or _is_due(workload, now)):
-            return None
+        rows = Workload.objects.select_for_update(no_key=True, skip_locked=True).filter(pk=workload_id)
+        mine = rows if steal else rows.filter(due, free)
         token = uuid7()
-        Workload.objects.filter(pk=workload_id).update(lease_token=token, lease_until=now + duration("LEASE"))
-        return _claimed(workload, token)
-
-
-def _is_due(workload: Workload, now: datetime) -> bool:
-    """Asked again under the lock: the row may have changed since it was found."""
-    due = workload.due_at is not None and workload.due_at <= now
-    free = workload.lease_until is None or workload.lease_until <= now
-    return free and (due or workload.observed_generation < workload.generation)
+        if not Workload.objects.filter(pk__in=mine.values("pk")).update(
+            lease_token=token, lease_until=now + duration("LEASE")
+        ):
+            return None
+        loaded = Workload.objects.select_related("cluster", "image", "volume", "shape__accelerator")
+        return _claimed(loaded.get(pk=workload_id), token)
 
 
 def _claimed(workload: Workload, token: UUID) -> Claimed:

@@ -13,9 +13,9 @@ from core import scope
 from provisioning.drivers.base import DriverUnavailable, Observation, WorkloadDriver
 from provisioning.enums import State
 from provisioning.models import Workload
-from provisioning.reconciler.applying import apply
+from provisioning.reconciler.applying import Turned, apply
 from provisioning.reconciler.claims import Claimed, claim
-from provisioning.reconciler.policy import Call, Situation, Step, call_for, next_step
+from provisioning.reconciler.policy import Call, Situation, call_for, next_step
 
 log = structlog.get_logger(__name__)
 
@@ -30,8 +30,9 @@ _ENDING = (State.STOPPING, State.DELETING)
 def reconcile(*, organization_id: UUID, workload_id: UUID, drivers: Drivers, clock: Clock) -> int:
     """Turn until the workload is no longer due; a wish made meanwhile is thus honoured at once. Returns the turns."""
     for turns in range(_MOST_TURNS):
-        if _turn(organization_id, workload_id, drivers, clock) is None:
-            return turns
+        turned = _turn(organization_id, workload_id, drivers, clock)
+        if turned is not Turned.DUE:
+            return turns + (turned is Turned.RESTS)
     return _MOST_TURNS
 
 
@@ -50,7 +51,8 @@ def finish_ending(
 
 def _turn(
     organization_id: UUID, workload_id: UUID, drivers: Drivers, clock: Clock, *, steal: bool = False
-) -> Step | None:
+) -> Turned | None:
+    """None where there was nothing to claim."""
     claimed = claim(organization_id, workload_id, now=clock(), steal=steal)
     if claimed is None:
         return None

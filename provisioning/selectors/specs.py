@@ -7,8 +7,8 @@ from provisioning.models import Workload
 
 
 def spec_of(workload: Workload) -> WorkspaceSpec:
-    """What the driver may know of a workload. Needs shape, image, volume and cluster loaded."""
-    shape = workload.shape.facts
+    """What the driver may know of a workload. Needs shape, accelerator, image and volume loaded."""
+    shape = workload.shape
     return WorkspaceSpec(
         workload_id=workload.pk,
         organization_id=workload.organization_id,
@@ -19,7 +19,7 @@ def spec_of(workload: Workload) -> WorkspaceSpec:
         vcpus=shape.vcpus,
         memory_gib=shape.memory_gib,
         disk_gib=workload.volume.size_gib,
-        accelerator=shape.accelerator,
+        accelerator=shape.accelerator.model if shape.accelerator else None,
         accelerator_count=shape.accelerator_count,
         env=dict(workload.env),
     )

@@ -170,12 +170,8 @@ def forget_expired(*, now: datetime) -> int:
 
 
 def _entry(entry_id: UUID) -> WorkspaceEntry | None:
-    return (
-        WorkspaceEntry.objects.filter(pk=entry_id)
-        .select_related("workload__project", "workload__image", "workload__volume", "workload__cluster")
-        .select_related("workload__shape__accelerator", "workload__shape__region")
-        .first()
-    )
+    """With what a refusal reads; the rest is read by whom it admits, once."""
+    return WorkspaceEntry.objects.filter(pk=entry_id).select_related("workload__project").first()
 
 
 def _refusal(row: WorkspaceEntry | None, now: datetime) -> Denied | None:

@@ -6,7 +6,6 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from core import audit
 from core.queue import enqueue_on_commit
@@ -29,22 +28,25 @@ class Lost(RuntimeError):
     """The row changed under its own lock: it was never locked."""
 
 
-def locked(workload_id: UUID, *, skip: bool = False) -> Workload | None:
-    """The row under its lock, with what a transition reads. `skip`: None while another transaction holds it."""
-    rows: QuerySet[Workload] = Workload.objects.select_for_update(of=("self",), no_key=True, skip_locked=skip)
-    return (
-        rows.filter(pk=workload_id)
-        .select_related("project", "owner", "image", "volume", "shape__accelerator", "shape__region", "cluster__region")
-        .first()
-    )
+def locked(workload_id: UUID) -> Workload | None:
+    """The row under its lock. What hangs on it is read when it is needed: planning one join of everything costs the
+    database more than all those reads."""
+    return Workload.objects.select_for_update(no_key=True).filter(pk=workload_id).first()
 
 
 @transaction.atomic
 def transition(workload: Workload, move: Move, *, actor: Actor, now: datetime) -> Workload:
+    """What `carry_out` does, and the reconciler is woken."""
+    carry_out(workload, move, actor=actor, now=now)
+    wake(workload)
+    return workload
+
+
+def carry_out(workload: Workload, move: Move, *, actor: Actor, now: datetime) -> None:
     """Compare and set, on a row that `locked` gave. The instant is now, but never before the last transition's.
 
     Writes the act's audit event, moves the quota (Refused where it falls short), opens or closes usage sessions,
-    occupies or frees the cluster, adds a line to the timeline and wakes the reconciler.
+    occupies or frees the cluster and adds a line to the timeline.
     """
     at = max(now, workload.state_since)
     before = State(workload.state)
@@ -63,8 +65,6 @@ def transition(workload: Workload, move: Move, *, actor: Actor, now: datetime) -
     if move.message:
         note(workload, actor, move.verb, move.message, at=at, details=_details(move))
     audit.record(actor, move.verb, workload.ref, now=at, before=old, after=_shown(workload, move))
-    wake(workload)
-    return workload
 
 
 def note(
