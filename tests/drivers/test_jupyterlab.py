@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -110,6 +111,23 @@ class TestJupyterLab:
         (own / "tornado.py").write_text("raise RuntimeError('broken')")
 
         assert lab.started(spec, seconds=START_S).ready
+
+    def test_the_check_that_its_start_puts_off_is_there_when_asked(self) -> None:
+        ask = """
+import sys
+from provisioning.drivers.local.jupyterlab_start import put_off
+put_off()
+import jsonschema
+waits = "lark" not in sys.modules
+conforms = jsonschema.FormatChecker().conforms
+print(waits, *(conforms(text, "iri") for text in ("http://b\u00fccher.example/", "no address")))
+"""
+        python = ENVIRONMENT / "bin" / "python"
+        said = subprocess.run(
+            [python, "-c", ask], cwd=ENVIRONMENT.parent, capture_output=True, text=True, check=True
+        ).stdout
+
+        assert said.split() == ["True", "True", "False"]
 
 
 @asynccontextmanager

@@ -77,13 +77,14 @@ def jupyterlab(environment: Path) -> LocalImage:
     """JupyterLab out of a virtual environment, as an image.
 
     The environment stays read-only; what people install goes to `~/.python/<version>`, which their
-    kernels see and the server itself does not (`-E`), so it cannot be broken by it.
+    kernels see and the server itself does not (`-E`), so it cannot be broken by it. The start
+    travels as text, since no workload can read our code.
     """
     python = environment / "bin" / "python"
     version, home = _description_of(environment)
     own = f"{{home}}/.python/{version}"
     return LocalImage(
-        command=(str(python), "-E", "-m", "jupyterlab", *_JUPYTERLAB_OPTIONS),
+        command=(str(python), "-E", "-c", _JUPYTERLAB_START.read_text(), *_JUPYTERLAB_OPTIONS),
         readable=(environment, home),
         programs=(f"{own}/bin", str(environment / "bin")),
         environment={
@@ -98,6 +99,7 @@ def jupyterlab(environment: Path) -> LocalImage:
     )
 
 
+_JUPYTERLAB_START = Path(__file__).with_name("jupyterlab_start.py")
 _JUPYTERLAB_OPTIONS = (
     "--no-browser",
     "--ServerApp.sock={socket}",
