@@ -7,7 +7,9 @@ from fractions import Fraction
 
 from core.types import Reason
 from provisioning.enums import Starts
-from provisioning.types import Alternative, Asked, ClusterFacts, ShapeFacts, Verdict
+from provisioning.types import Alternative, Asked, ClusterFacts, Governed, ShapeFacts, StopLimits, Verdict
+from tenants.policy_rules import Decision, Subject
+from tenants.policy_rules import decide as decide_policies
 from tenants.types import Claim, unit_of
 
 Check = Callable[[Asked], tuple[Reason, ...]]
@@ -21,6 +23,7 @@ def decide(asked: Asked) -> Verdict:
     Over quota is refused. Over capacity waits, unless no cluster could ever hold it.
     """
     reasons = tuple(reason for _, check in CHECKS for reason in check(asked))
+    ruling = ruling_on(asked, asked.shape)
     cluster = best_cluster(asked.shape, asked.clusters)
     starts = _starts(asked.shape, cluster)
     return Verdict(
@@ -29,7 +32,12 @@ def decide(asked: Asked) -> Verdict:
         claim=asked.shape.claim(asked.disk_gib),
         cluster_id=cluster.id if cluster else None,
         waits=waiting_reason(asked.shape, cluster) if cluster and starts is Starts.LATER else None,
-        alternatives=_alternatives(asked) if reasons or starts is not Starts.NOW else (),
+        alternatives=_alternatives(asked) if reasons or ruling.approvals or starts is not Starts.NOW else (),
+        approvals=tuple(need.reason for need in ruling.approvals),
+        deciders=ruling.deciders,
+        asking=ruling.asking_rules,
+        warnings=tuple(found.reason for found in ruling.observed),
+        limits=limits_of(ruling, asked.governed),
     )
 
 
@@ -66,7 +74,43 @@ def policy(asked: Asked) -> tuple[Reason, ...]:
     if not asked.priced:
         message = f"{asked.shape.label} has no price in your currency yet."
         reasons.append(Reason(code="not_priced", message=message, ask="the platform's administrator"))
-    return tuple(reasons)
+    return (*reasons, *(found.reason for found in ruling_on(asked, asked.shape).denials))
+
+
+def ruling_on(asked: Asked, shape: ShapeFacts) -> Decision:
+    """What the policies say of this launch on that shape."""
+    given = asked.governed
+    price = shape.price_per_hour
+    subject = Subject(
+        project=asked.project,
+        data_class=given.data_class,
+        region=shape.region,
+        image=given.image,
+        accelerator=shape.accelerator,
+        accelerator_count=shape.accelerator_count,
+        capacity_kind=shape.capacity_kind,
+        price_per_hour=None if price is None else price + given.disk_per_hour,
+        currency=given.currency,
+        labels=given.labels,
+        lifetime=given.lifetime,
+        idle_after=given.idle_after,
+    )
+    return decide_policies(given.rules, subject)
+
+
+def limits_of(ruling: Decision, given: Governed) -> StopLimits:
+    """The strictest of the installation's limits and the policies'; a policy is named where it is the stricter."""
+    life, idle = ruling.max_lifetime, ruling.idle_after
+    if life is not None and given.lifetime is not None and life.at_most >= given.lifetime:
+        life = None
+    if idle is not None and given.idle_after is not None and idle.at_most >= given.idle_after:
+        idle = None
+    return StopLimits(
+        max_lifetime=life.at_most if life else None,
+        lifetime_rule=life.rule.words if life else "",
+        idle_after=idle.at_most if idle else None,
+        idle_rule=idle.rule.words if idle else "",
+    )
 
 
 def quota(asked: Asked) -> tuple[Reason, ...]:
@@ -147,7 +191,7 @@ def _starts(shape: ShapeFacts, cluster: ClusterFacts | None) -> Starts:
 
 
 def _alternatives(asked: Asked) -> tuple[Alternative, ...]:
-    """Other shapes of the region that fit quota and capacity now: dearest first, so nearest to what was asked."""
+    """Other shapes of the region that fit policy, quota and capacity now, nearest to what was asked first."""
     fitting = [
         shape
         for shape in asked.others
@@ -155,6 +199,8 @@ def _alternatives(asked: Asked) -> tuple[Alternative, ...]:
         and shape.active
         and not asked.quotas.shortfalls(_more(shape.claim(asked.disk_gib), asked.held))
         and any(fits_now(shape, cluster) for cluster in asked.clusters)
+        and not (ruling := ruling_on(asked, shape)).denied
+        and not ruling.approvals
     ]
     fitting.sort(key=lambda shape: (_distance(asked.shape, shape), shape.slug))
     return tuple(Alternative(shape, _difference(asked.shape, shape)) for shape in fitting[:_MOST_ALTERNATIVES])

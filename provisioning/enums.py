@@ -99,6 +99,7 @@ class Starts(StrEnum):
 
 class TaskName(StrEnum):
     RECONCILE_WORKLOAD = "provisioning.reconcile_workload"
+    APPROVAL_SETTLED = "provisioning.approval_settled"
     SWEEP_WORKLOADS = "provisioning.sweep_workloads"
     SWEEP_ACTIVITY = "provisioning.sweep_activity"
     SWEEP_STRAYS = "provisioning.sweep_strays"

@@ -10,6 +10,7 @@ NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,46}[a-z0-9])?")
 NAME_CONSTRAINT = "workload_name_once_among_the_living"
 NAME_RULE = "Use 1 to 48 lower-case letters, digits and hyphens; begin with a letter, do not end with a hyphen."
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+LABEL = re.compile(r"[a-z][a-z0-9_.-]{0,38}")
 _LABEL_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
@@ -20,6 +21,11 @@ def is_name(text: str) -> bool:
 def is_variable(text: str) -> bool:
     """Whether an environment variable may be called so."""
     return VARIABLE.fullmatch(text) is not None
+
+
+def is_label(text: str) -> bool:
+    """Whether a label of a workload may be called so."""
+    return LABEL.fullmatch(text) is not None
 
 
 def free_name(base: str, taken: Collection[str]) -> str:

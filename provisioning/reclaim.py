@@ -29,25 +29,30 @@ def verdict(life: Life, signals: Signals | None, rules: StopRules, *, now: datet
 
 
 def forecast(life: Life, rules: StopRules) -> StopForecast:
-    """When it will stop, by the earlier rule, if nothing happens until then. A person's wish to keep it moves both."""
+    """When it will stop, by the earlier rule, if nothing happens until then.
+
+    A person's wish to keep it moves both, but never beyond a lifetime that a policy sets.
+    """
     coming = _forecasts(life, rules)
-    return coming[0] if coming else _forecast(life, None, None)
+    return coming[0] if coming else StopForecast(None, None, life.last_activity_at, life.last_source)
 
 
 def _forecasts(life: Life, rules: StopRules) -> list[StopForecast]:
     """One for each rule that is on, the earliest first."""
     times = []
     if rules.idle_after is not None:
-        times.append((life.last_activity_at + rules.idle_after, Rule.IDLE))
+        times.append((life.last_activity_at + rules.idle_after, Rule.IDLE, rules.idle_rule))
     if rules.max_lifetime is not None:
-        times.append((life.started_at + rules.max_lifetime, Rule.LIFETIME))
-    return [_forecast(life, at, rule) for at, rule in sorted(times)]
+        times.append((life.started_at + rules.max_lifetime, Rule.LIFETIME, rules.lifetime_rule))
+    found = [_forecast(life, at, rule, policy) for at, rule, policy in sorted(times)]
+    return sorted(found, key=lambda each: each.will_stop_at or life.started_at)
 
 
-def _forecast(life: Life, at: datetime | None, rule: Rule | None) -> StopForecast:
-    if at is not None and life.extended_until is not None:
+def _forecast(life: Life, at: datetime, rule: Rule, policy: str) -> StopForecast:
+    final = rule is Rule.LIFETIME and bool(policy)
+    if life.extended_until is not None and not final:
         at = max(at, life.extended_until)
-    return StopForecast(will_stop_at=at, rule=rule, last_activity_at=life.last_activity_at, source=life.last_source)
+    return StopForecast(at, rule, life.last_activity_at, life.last_source, policy)
 
 
 def _is_due(coming: StopForecast, activity: Activity, now: datetime) -> bool:

@@ -11,11 +11,23 @@ from provisioning.drivers.registry import driver_named
 from provisioning.enums import TaskName
 from provisioning.reconciler import reconcile, sweeping
 from provisioning.selectors.catalogue import drivers_in_use
+from provisioning.services import awaiting
 from provisioning.services.entries import forget_expired
 
 
 @shared_task(name=TaskName.RECONCILE_WORKLOAD, acks_late=True)
 def reconcile_workload(*, organization_id: str, workload_id: str, **_: object) -> None:
+    reconcile(
+        organization_id=UUID(organization_id),
+        workload_id=UUID(workload_id),
+        drivers=driver_named,
+        clock=timezone.now,
+    )
+
+
+@shared_task(name=TaskName.APPROVAL_SETTLED, acks_late=True)
+def approval_settled(*, organization_id: str, workload_id: str, **_: object) -> None:
+    awaiting.look_again(organization_id=UUID(organization_id), workload_id=UUID(workload_id), now=timezone.now())
     reconcile(
         organization_id=UUID(organization_id),
         workload_id=UUID(workload_id),

@@ -9,7 +9,8 @@ from fractions import Fraction
 from uuid import UUID
 
 from core.types import Json, ObjectRef, Reason
-from provisioning.enums import Activity, DesiredState, Rule, Source, Starts, State
+from provisioning.enums import Activity, CapacityKind, DesiredState, Rule, Source, Starts, State
+from tenants.policy_rules import Rule as PolicyRule
 from tenants.types import Claim, QuotaBook
 
 NOTHING = Claim(())
@@ -26,6 +27,7 @@ class WorkloadSpec:
     name: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
     volume_id: UUID | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Json]:
         return {
@@ -34,6 +36,7 @@ class WorkloadSpec:
             "image": self.image,
             "disk_gib": self.disk_gib,
             "env": dict(self.env),
+            "labels": dict(self.labels),
         }
 
 
@@ -51,6 +54,7 @@ class ShapeFacts:
     active: bool = True
     simulated: bool = False
     price_per_hour: Fraction | None = None
+    capacity_kind: str = CapacityKind.ON_DEMAND
 
     def resources(self) -> dict[str, int]:
         """What one workload of this shape occupies of a cluster, by resource name."""
@@ -83,6 +87,23 @@ class ClusterFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Governed:
+    """What policies look at beyond the shape. `image`: its reference. `lifetime`, `idle_after`: the installation's.
+
+    `disk_per_hour`: what the disk adds to the shape's price.
+    """
+
+    rules: tuple[PolicyRule, ...] = ()
+    data_class: str = ""
+    image: str | None = None
+    currency: str = ""
+    disk_per_hour: Fraction = Fraction(0)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    lifetime: timedelta | None = None
+    idle_after: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """One launch as admission sees it: everything that a check reads, and nothing else."""
 
@@ -98,6 +119,7 @@ class Asked:
     priced: bool = True
     held: Claim = NOTHING
     """What the workload holds already (the disk of a stopped one)."""
+    governed: Governed = Governed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +131,22 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True)
+class StopLimits:
+    """Limits that policies set, where they are stricter than the installation's; and the names of those policies."""
+
+    max_lifetime: timedelta | None = None
+    lifetime_rule: str = ""
+    idle_after: timedelta | None = None
+    idle_rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
-    """`reasons`: every failing check. `waits`: why it would not start at once although it is admitted."""
+    """`reasons`: every failing check but approval. `waits`: why it would not start at once although it is admitted.
+
+    `approvals`: why somebody must agree first, `deciders` how many, `asking` which rules say so. `warnings`: what rules
+    in observation would have said.
+    """
 
     reasons: tuple[Reason, ...]
     starts: Starts
@@ -118,10 +154,25 @@ class Verdict:
     cluster_id: UUID | None = None
     waits: Reason | None = None
     alternatives: tuple[Alternative, ...] = ()
+    approvals: tuple[Reason, ...] = ()
+    deciders: int = 0
+    asking: str = ""
+    warnings: tuple[Reason, ...] = ()
+    limits: StopLimits = StopLimits()
 
     @property
     def denied(self) -> bool:
         return bool(self.reasons)
+
+    @property
+    def awaits(self) -> bool:
+        """Whether approval is all that is missing."""
+        return bool(self.approvals) and not self.reasons
+
+    @property
+    def failing(self) -> tuple[Reason, ...]:
+        """Every failing check, the wish for approval too."""
+        return (*self.reasons, *self.approvals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +220,17 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class StopRules:
-    """What stops a workload by itself; None switches a rule off."""
+    """What stops a workload by itself; None switches a rule off.
+
+    `idle_rule`, `lifetime_rule`: the policies that set them, empty for the installation's own. A lifetime that a policy
+    sets is final: nobody keeps a workload beyond it.
+    """
 
     idle_after: timedelta | None
     max_lifetime: timedelta | None
     warn_before: timedelta
+    idle_rule: str = ""
+    lifetime_rule: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +245,16 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class StopForecast:
-    """When a workload will stop by itself, by which rule, and from which last sign of work that follows."""
+    """When a workload will stop by itself, by which rule, and from which last sign of work that follows.
+
+    `policy`: who set that rule, empty for the installation's own.
+    """
 
     will_stop_at: datetime | None
     rule: Rule | None
     last_activity_at: datetime
     source: Source
+    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,7 @@ class Shape(UUIDModel):
             memory_gib=self.memory_gib,
             region=self.region.slug,
             active=self.active,
+            capacity_kind=self.capacity_kind,
         )
 
 

@@ -20,6 +20,7 @@ class Workload(TenantModel):
     `generation` counts wishes, `observed_generation` is the one that the reconciler last acted on. `label` names the
     workspace's own origin. `incarnation` is the driver's name of the last run that was weighed, `bound_at` its start
     (None while nothing is bound); `placed_at` is since when the cluster's capacity is occupied. `version` is the ETag.
+    `idle_rule` and `lifetime_rule` name the policies that set these limits, as they stood at the last admission.
     """
 
     project = models.ForeignKey("tenants.Project", on_delete=models.PROTECT, related_name="workloads", db_index=False)
@@ -61,6 +62,8 @@ class Workload(TenantModel):
     last_activity_source = models.CharField(max_length=12, choices=choices(Source), default=Source.START)
     idle_after = models.DurationField(null=True)
     max_lifetime = models.DurationField(null=True)
+    idle_rule = models.CharField(max_length=120, blank=True)
+    lifetime_rule = models.CharField(max_length=120, blank=True)
     stop_extended_until = models.DateTimeField(null=True)
     warned_at = models.DateTimeField(null=True)
 

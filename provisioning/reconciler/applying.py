@@ -12,18 +12,19 @@ from core.queue import enqueue_on_commit
 from core.types import Actor, Reason, system_actor
 from provisioning.drivers.base import Observation, Phase
 from provisioning.durations import duration
-from provisioning.enums import ConditionStatus, ConditionType, DesiredState, State, TaskName
+from provisioning.enums import ConditionStatus, ConditionType, DesiredState, State, TaskName, VolumeState
 from provisioning.errors import NotAdmitted
 from provisioning.models import Condition, Workload
 from provisioning.reconciler.claims import Claimed
 from provisioning.reconciler.policy import Call, Pace, Step
 from provisioning.reconciler.queueing import admit_to_cluster
+from provisioning.services import awaiting
 from provisioning.services.transitions import carry_out, locked
 from provisioning.services.wishes import readmit
 from provisioning.types import Move, Run
 
 _ALIVE = frozenset({Phase.STARTING, Phase.RUNNING, Phase.STOPPING})
-_SLOWER = 10
+_SLOWER = {Pace.SOON: 1, Pace.LATER: 10, Pace.SELDOM: 120}
 
 
 class Turned(Enum):
@@ -80,10 +81,15 @@ def _perform(
 
 
 def _readmit(workload: Workload, actor: Actor, now: datetime) -> Step:
-    """A wish to run that waited for the end of the last run. A refusal is final: the wish is taken back."""
+    """A wish to run that waited: for the end of the last run, or for approval. A refusal is final: it is taken back."""
+    over = awaiting.why_over(workload)
+    if over is not None:
+        return _give_up(workload, over, actor, now)
     try:
         readmit(workload, actor=actor, now=now)
-        return Step(Move(verb="workload.start_requested", message=""))
+        if workload.state == State.REQUESTED:
+            return Step(pace=Pace.SELDOM)
+        return Step(Move(verb="workload.start_requested", message="", to=(State.QUEUED,)))
     except NotAdmitted as refusal:
         reason = Reason(code="start_refused", message=refusal.message, ask=refusal.reasons[0].ask)
         move = Move(
@@ -95,6 +101,20 @@ def _readmit(workload: Workload, actor: Actor, now: datetime) -> Step:
         )
         carry_out(workload, move, actor=actor, now=now)
         return Step(move, pace=Pace.NEVER)
+
+
+def _give_up(workload: Workload, reason: Reason, actor: Actor, now: datetime) -> Step:
+    """What was refused or ran out has failed; what was taken back, or has files of an earlier run, is stopped."""
+    fails = reason.code != "approval_withdrawn" and workload.volume.state == VolumeState.NEW
+    move = Move(
+        verb="workload.start_refused",
+        message=reason.message,
+        to=(State.FAILED if fails else State.STOPPED,),
+        reason=reason,
+        desired=DesiredState.STOPPED,
+    )
+    carry_out(workload, move, actor=actor, now=now)
+    return Step(move, pace=Pace.NEVER)
 
 
 def _begins(workload: Workload, run: Run) -> bool:
@@ -122,7 +142,7 @@ def _schedule(workload: Workload, step: Step, seen: Observation | None, now: dat
         if not moved:
             fields["due_at"] = None
         return fields
-    every = duration("POLL_EVERY") * (_SLOWER if step.pace is Pace.LATER else 1)
+    every = duration("POLL_EVERY") * _SLOWER[step.pace]
     fields["due_at"] = _next_look(workload, now, every)
     reason = step.reason.as_json() if step.reason else None
     if reason is not None and reason != workload.reason:

@@ -33,6 +33,7 @@ class Pace(StrEnum):
 
     SOON = "soon"
     LATER = "later"
+    SELDOM = "seldom"
     NEVER = "never"
 
 

@@ -13,14 +13,16 @@ from billing.types import Hourly
 from core.errors import FieldError, Invalid
 from core.types import Actor
 from provisioning.admission import decide
+from provisioning.durations import duration
 from provisioning.enums import Kind, State
 from provisioning.models import Image, Shape, Volume, Workload
-from provisioning.naming import NAME_RULE, free_name, is_name, is_variable
+from provisioning.naming import NAME_RULE, free_name, is_label, is_name, is_variable
 from provisioning.selectors.catalogue import Prices, active_shapes, cluster_facts, prices_for
-from provisioning.types import NOTHING, Alternative, Asked, Verdict, WorkloadSpec
+from provisioning.types import NOTHING, Alternative, Asked, Governed, Verdict, WorkloadSpec
 from tenants.enums import Permission, QuotaLevel, Standing
 from tenants.permissions import holds
 from tenants.selectors import organization_of, quota_book
+from tenants.selectors.policies import rules_in_force
 from tenants.types import Claim, Ladder, QuotaBook, QuotaLine
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 NAME_BASE = {Kind.WORKSPACE: "notebook"}
 _MOST_VARIABLES, _LONGEST_VALUE, _LARGEST_DISK = 64, 4096, 65_536
+_MOST_LABELS, _LONGEST_LABEL = 32, 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,16 @@ def _asked(
         others=tuple(replace(each.facts, price_per_hour=prices.of_shape(each)) for each in active_shapes()),
         priced=prices.of_shape(picked.shape) is not None and prices.disk_gib_hour is not None,
         held=held,
+        governed=Governed(
+            rules=rules_in_force(),
+            data_class=project.data_class,
+            image=picked.image.reference or picked.image.slug,
+            currency=prices.currency,
+            disk_per_hour=_disk_price(prices, disk_of(spec, picked)) or Fraction(0),
+            labels=spec.labels,
+            lifetime=duration("MAXIMUM_LIFETIME"),
+            idle_after=duration("IDLE_STOP_AFTER"),
+        ),
     )
 
 
@@ -173,6 +186,13 @@ def _nonsense(spec: WorkloadSpec) -> Iterator[FieldError]:
         yield FieldError("name", "malformed", NAME_RULE)
     if not 1 <= spec.disk_gib <= _LARGEST_DISK:
         yield FieldError("disk_gib", "out_of_range", f"A disk has 1 to {_LARGEST_DISK:,} GiB.")
+    if len(spec.labels) > _MOST_LABELS:
+        yield FieldError("labels", "too_many", f"At most {_MOST_LABELS} labels.")
+    for name, value in spec.labels.items():
+        if not is_label(name):
+            yield FieldError("labels", "malformed", f"{name[:40]!r} is not a name of a label.")
+        if not 1 <= len(value) <= _LONGEST_LABEL or "\0" in value:
+            yield FieldError("labels", "malformed", f"The label {name[:40]} has 1 to {_LONGEST_LABEL} characters.")
     if len(spec.env) > _MOST_VARIABLES:
         yield FieldError("env", "too_many", f"At most {_MOST_VARIABLES} environment variables.")
     for name, value in spec.env.items():

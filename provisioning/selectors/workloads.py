@@ -101,12 +101,21 @@ def life_of(workload: Workload) -> Life | None:
     )
 
 
+def final_end_of(workload: Workload) -> datetime | None:
+    """When a policy ends its run whatever anybody wishes; None where no policy does."""
+    if not workload.lifetime_rule or workload.max_lifetime is None or workload.bound_at is None:
+        return None
+    return workload.bound_at + workload.max_lifetime
+
+
 def rules_of(workload: Workload) -> StopRules:
     """The workload's own rules, else the installation's."""
     return StopRules(
         idle_after=workload.idle_after or duration("IDLE_STOP_AFTER"),
         max_lifetime=workload.max_lifetime or duration("MAXIMUM_LIFETIME"),
         warn_before=duration("WARN_BEFORE_STOP"),
+        idle_rule=workload.idle_rule,
+        lifetime_rule=workload.lifetime_rule,
     )
 
 

@@ -77,12 +77,18 @@ def _stop(workload: Workload, judged: ReclaimVerdict, actor: Actor, now: datetim
     rule = judged.forecast.rule
     assert rule is not None
     message = _WHY[rule].format(since=judged.forecast.last_activity_at)
+    if judged.forecast.policy:
+        message = f"{message} Rule: {judged.forecast.policy}."
     reason = Reason(code=rule.value, message=message)
     end(workload, verb="workload.stopped_by_rule", message=message, reason=reason, actor=actor, now=now)
 
 
 def _warn(workload: Workload, judged: ReclaimVerdict, actor: Actor, now: datetime) -> None:
     at, rule = judged.forecast.will_stop_at, judged.forecast.rule
-    message = f"It will stop at {at:%H:%M} UTC by the {rule} rule. Keep it with one click."
+    policy = judged.forecast.policy
+    what = f"the rule {policy}" if policy else f"the {rule} rule"
+    final = policy and rule is Rule.LIFETIME
+    keep = "It cannot be kept longer: save your work." if final else "Keep it with one click."
+    message = f"It will stop at {at:%H:%M} UTC by {what}. {keep}"
     Workload.objects.filter(pk=workload.pk).update(warned_at=now, version=workload.version + 1)
     note(workload, actor, "stop_warning", message, at=now, details={"rule": str(rule), "will_stop_at": str(at)})

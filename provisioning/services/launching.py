@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -18,7 +18,8 @@ from provisioning.errors import NameTaken, NotAdmitted, VolumeUnavailable
 from provisioning.models import Volume, Workload
 from provisioning.naming import NAME_CONSTRAINT
 from provisioning.selectors.launching import Chosen, chosen, disk_of, judge, propose_name
-from provisioning.services import holdings
+from provisioning.services import awaiting, holdings
+from provisioning.services.ruled import limits_as_columns, note_observed, price_of_launch
 from provisioning.services.transitions import locked, transition
 from provisioning.types import Move, Verdict, WorkloadSpec
 from tenants.enums import Permission
@@ -32,12 +33,29 @@ _VOLUME_CONSTRAINT = "workload_alone_on_its_volume"
 _TRIES = 8
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What comes with a spec: the key under which it is asked once, and why, for whoever approves it."""
+
+    request_key: str = ""
+    justification: str = ""
+
+
 @transaction.atomic
-def launch(*, actor: Actor, project: Project, spec: WorkloadSpec, now: datetime, request_key: str = "") -> Workload:
+def launch(
+    *,
+    actor: Actor,
+    project: Project,
+    spec: WorkloadSpec,
+    now: datetime,
+    request_key: str = "",
+    justification: str = "",
+) -> Workload:
     """Record the wish and wake the reconciler. No cluster is called here.
 
     The same `request_key` of the same person (a double click, a form sent again) gives the workload that the first
-    one made. Raises Forbidden, Invalid, NameTaken, VolumeUnavailable, and NotAdmitted with every reason.
+    one made. Where approval is all that is missing, the wish is stored, holds nothing, and somebody is asked, with the
+    justification. Raises Forbidden, Invalid, NameTaken, VolumeUnavailable, and NotAdmitted with every reason.
     """
     authorize(actor, Permission.LAUNCH_WORKLOAD, project)
     _refuse_ownerless(actor, project)
@@ -47,11 +65,12 @@ def launch(*, actor: Actor, project: Project, spec: WorkloadSpec, now: datetime,
     picked = chosen(actor, project, spec, now)
     verdict = judge(actor, project, spec, picked, now=now)
     if verdict.denied:
-        raise NotAdmitted(verdict.reasons, ref=project.ref)
+        raise NotAdmitted(verdict.failing, ref=project.ref)
+    wish = Wish(request_key, justification)
     for _ in range(_TRIES):
         named = spec if spec.name else replace(spec, name=_next_name(project, spec.kind))
         try:
-            return _record(actor, project, named, picked, verdict, now, request_key)
+            return _record(actor, project, named, picked, verdict, now, wish)
         except IntegrityError as error:
             known = _asked_before(actor, request_key)
             if known is not None:
@@ -90,7 +109,7 @@ def _record(
     picked: Chosen,
     verdict: Verdict,
     now: datetime,
-    request_key: str,
+    wish: Wish,
 ) -> Workload:
     assert verdict.cluster_id is not None
     assert actor.id is not None
@@ -111,20 +130,25 @@ def _record(
         cluster_id=verdict.cluster_id,
         env=dict(spec.env),
         spec=replace(spec, disk_gib=disk_of(spec, picked)).as_json(),
-        request_key=request_key or None,
+        request_key=wish.request_key or None,
         created_at=now,
         state=State.REQUESTED,
         state_since=now,
         generation=0,
+        **limits_as_columns(verdict.limits),
     )
     workload = _locked(row.pk)
     move = Move(
         verb="workload.launched",
-        message=f"Launched on {picked.shape.label}.",
-        to=(State.QUEUED,),
+        message=f"Launched on {picked.shape.label}{', once it is approved' if verdict.awaits else ''}.",
+        to=() if verdict.awaits else (State.QUEUED,),
         desired=DesiredState.RUNNING,
-        reason=verdict.waits,
+        reason=awaiting.reason_of(verdict) if verdict.awaits else verdict.waits,
     )
+    if verdict.awaits:
+        price = price_of_launch(picked, workload.volume.size_gib)
+        awaiting.ask(workload, verdict, actor=actor, justification=wish.justification, price=price, now=now)
+    note_observed(workload, verdict, actor=actor, now=now)
     try:
         transition(workload, move, actor=actor, now=now)
     except Refused as refusal:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
 from core.errors import FieldError, Forbidden, Invalid, NotFound, Refused, Stale
+from core.money import Money
 from core.types import Actor, Reason
 from provisioning.durations import duration
 from provisioning.enums import DesiredState, State, VolumeState
@@ -17,12 +19,17 @@ from provisioning.naming import NAME_CONSTRAINT, NAME_RULE, is_name
 from provisioning.permissions import authorize_act, may_operate
 from provisioning.selectors.catalogue import active_shapes, prices_for
 from provisioning.selectors.launching import Chosen, judge
-from provisioning.selectors.workloads import workload_for
+from provisioning.selectors.workloads import final_end_of, workload_for
+from provisioning.services import awaiting
+from provisioning.services.ruled import note_observed, price_of_launch, set_limits
 from provisioning.services.transitions import locked, transition
-from provisioning.types import Move, WorkloadSpec
-from tenants.enums import Permission
+from provisioning.types import Move, Verdict, WorkloadSpec
+from tenants.enums import ApprovalState, Permission
 from tenants.selectors import organization_of
 from tenants.types import Claim
+
+if TYPE_CHECKING:
+    from tenants.models import Approval
 
 S = State
 _GONE = (S.DELETING, S.DELETED)
@@ -34,6 +41,8 @@ _RESTING = (S.STOPPED, S.FAILED)
 @transaction.atomic
 def start(*, actor: Actor, workload_id: UUID, now: datetime, version: int | None = None) -> Workload:
     """Run again, also after a failure. Admission looks again and may refuse: NotAdmitted with every reason.
+
+    Where approval is all that is missing and nobody has given it for this workload, it is asked for.
 
     A workload that is still stopping is admitted when it has stopped; one that runs goes on.
     """
@@ -52,16 +61,25 @@ def start(*, actor: Actor, workload_id: UUID, now: datetime, version: int | None
 
 @transaction.atomic
 def readmit(workload: Workload, *, actor: Actor, now: datetime) -> Workload:
-    """Take a resting workload through admission again and queue it. The row is locked by the caller."""
+    """Take a resting workload through admission again and queue it, or let it wait for approval.
+
+    The row is locked by the caller. One that waits and goes on waiting is left as it is.
+    """
     spec = _spec_of(workload)
     shapes = active_shapes()
     prices = prices_for([workload.shape, *shapes], organization_of(actor).currency, now)
     picked = Chosen(shape=workload.shape, image=workload.image, volume=workload.volume, prices=prices)
-    verdict = judge(
-        actor, workload.project, spec, picked, now=now, owner_id=workload.owner_id, held=_held_by(workload)
-    )
+    verdict = judge(actor, workload.project, spec, picked, now=now, owner_id=workload.owner_id, held=_held_by(workload))
     if verdict.denied:
-        raise NotAdmitted(verdict.reasons, ref=workload.ref)
+        raise NotAdmitted(verdict.failing, ref=workload.ref)
+    set_limits(workload, verdict.limits)
+    if verdict.awaits:
+        price, known = price_of_launch(picked, spec.disk_gib), awaiting.latest(workload)
+        if not awaiting.covers(known, workload, verdict, price=price):
+            return _wait(workload, verdict, known, price=price, actor=actor, now=now)
+    elif workload.state == S.REQUESTED:
+        awaiting.give_up(workload, now=now)
+    note_observed(workload, verdict, actor=actor, now=now)
     move = Move(
         verb="workload.start_requested",
         message="Start asked for.",
@@ -76,6 +94,24 @@ def readmit(workload: Workload, *, actor: Actor, now: datetime) -> Workload:
         raise NotAdmitted(refusal.reasons, ref=workload.ref) from refusal
 
 
+def _wait(
+    workload: Workload, verdict: Verdict, known: Approval | None, *, price: Money, actor: Actor, now: datetime
+) -> Workload:
+    """Ask for approval, unless this is asked already."""
+    if workload.state == S.REQUESTED and known is not None and known.state == ApprovalState.OPEN:
+        return workload
+    awaiting.ask(workload, verdict, actor=actor, justification="", price=price, now=now)
+    move = Move(
+        verb="workload.start_requested",
+        message="Start asked for. It waits for approval.",
+        to=() if workload.state == S.REQUESTED else (S.REQUESTED,),
+        desired=DesiredState.RUNNING,
+        reason=awaiting.reason_of(verdict),
+        ends_as=S.STOPPED,
+    )
+    return transition(workload, move, actor=actor, now=now)
+
+
 @transaction.atomic
 def stop(*, actor: Actor, workload_id: UUID, now: datetime, version: int | None = None) -> Workload:
     """End what runs and keep the files. In the queue or while it starts this cancels; what is stopped stays so."""
@@ -88,6 +124,8 @@ def stop(*, actor: Actor, workload_id: UUID, now: datetime, version: int | None 
 def end(workload: Workload, *, verb: str, message: str, reason: Reason, actor: Actor, now: datetime) -> Workload:
     """The wish to stop, from whatever state; the row is locked by the caller."""
     to: tuple[State, ...] = ()
+    if workload.state == S.REQUESTED:
+        awaiting.give_up(workload, now=now)
     if workload.state in _WAITING:
         to = (S.STOPPED,)
     elif workload.state in _PLACED:
@@ -109,6 +147,8 @@ def delete(*, actor: Actor, workload_id: UUID, now: datetime, version: int | Non
     """Remove the workload, whatever it does. Its disk can be brought back for seven days. Twice deletes once."""
     workload = _for_act(actor, workload_id, version)
     gone = workload.state in _GONE
+    if workload.state == S.REQUESTED:
+        awaiting.give_up(workload, now=now)
     move = Move(
         verb="workload.delete_requested",
         message="" if gone else "Delete asked for.",
@@ -142,6 +182,10 @@ def extend(*, actor: Actor, workload_id: UUID, now: datetime, version: int | Non
     if workload.state != S.RUNNING:
         raise WrongState(f"{workload.name} does not run: there is nothing to keep.")
     until = max(now + duration("EXTEND_BY"), workload.stop_extended_until or now)
+    final = final_end_of(workload)
+    if final is not None and final <= now + duration("WARN_BEFORE_STOP"):
+        raise WrongState(f"The rule {workload.lifetime_rule} ends it at {final:%H:%M} UTC. It cannot be kept longer.")
+    until = min(until, final) if final is not None else until
     move = Move(
         verb="workload.extended",
         message=f"Kept until {until:%H:%M} UTC on {until:%-d %B %Y}.",
@@ -198,6 +242,7 @@ def _spec_of(workload: Workload) -> WorkloadSpec:
         disk_gib=workload.volume.size_gib,
         name=workload.name,
         env=dict(workload.env),
+        labels=dict(workload.spec.get("labels") or {}),
     )
 
 

@@ -28,7 +28,7 @@ def follow(approval: Approval, *, actor: Actor, now: datetime) -> None:
 def _wake_workload(approval: Approval, _actor: Actor, _now: datetime) -> None:
     """The reconciler runs all checks again, or ends the launch that was refused."""
     enqueue_on_commit(
-        "provisioning.reconcile_workload",
+        "provisioning.approval_settled",
         organization_id=approval.organization_id,
         workload_id=approval.subject_id,
     )

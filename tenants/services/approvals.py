@@ -29,7 +29,10 @@ _LONGEST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for. `place`: where it is decided. `payload`: what exactly, with all that a decider must see."""
+    """What is asked for. `place`: where it is decided. `payload`: what exactly, with all that a decider must see.
+
+    `asked_by`: for whom one of the platform's own parts asks; else the actor.
+    """
 
     kind: str
     subject: ObjectRef
@@ -40,6 +43,7 @@ class Request:
     needed: int = 1
     decider: Decider = Decider.ORGANIZATION
     lifetime: timedelta = LIFETIME
+    asked_by: UUID | None = None
 
 
 @transaction.atomic
@@ -68,7 +72,7 @@ def write(*, actor: Actor, request: Request, now: datetime) -> Approval:
         subject_kind=request.subject.kind,
         subject_id=UUID(request.subject.id),
         subject_label=request.subject.label[:120],
-        asked_by=actor.id,
+        asked_by=request.asked_by or actor.id,
         justification=request.justification.strip(),
         payload=dict(request.payload),
         rule=request.rule,

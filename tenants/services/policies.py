@@ -89,7 +89,7 @@ def retire(*, actor: Actor, policy_id: UUID, now: datetime, expected_version: in
 
 
 def _for_change(actor: Actor, policy_id: UUID, expected_version: int | None) -> AnyPolicy:
-    """The locked row, if the actor may change it: the organisation's people their own, the platform's the platform's."""
+    """The locked row, if the actor may change it: an organisation its own rules, the platform the rest."""
     platform = PlatformPolicy.objects.filter(pk=policy_id, retired_at=None).exists()
     policy: AnyPolicy | None
     if platform:
