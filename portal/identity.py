@@ -137,7 +137,7 @@ def _actor_of_token(request: HttpRequest, claimed: Claimed, now: datetime) -> Ac
         return ANONYMOUS
     request.awaits_second_factor = token.awaits_second_factor  # type: ignore[attr-defined]
     return Actor(
-        kind=ActorKind.USER,
+        kind=ActorKind.SERVICE_ACCOUNT if token.is_service_account else ActorKind.USER,
         id=token.user_id,
         organization_id=token.organization_id,
         label=token.email,

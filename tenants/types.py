@@ -127,6 +127,7 @@ class Credential:
     email: str
     platform_role: str
     awaits_second_factor: bool = False
+    is_service_account: bool = False
 
 
 @dataclass(frozen=True, slots=True)

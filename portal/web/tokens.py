@@ -71,6 +71,22 @@ def token_revoke(request: HttpRequest, token_id: UUID) -> HttpResponse:
     return redirect("tokens")
 
 
+@route(permission=AUTHENTICATED, verb="token.rotated")
+@never_cache
+@require_POST
+def token_rotate(request: HttpRequest, token_id: UUID) -> HttpResponse:
+    """A new secret in the place of the old one, which dies at once or after an hour or a day; shown this once."""
+    word = request.POST.get("overlap", "0")
+    hours = int(word) if word in {"0", "1", "24"} else 0
+    _, secret = tokens.rotate(
+        actor=request.actor,  # type: ignore[attr-defined]
+        token_id=token_id,
+        overlap=timedelta(hours=hours),
+        now=timezone.now(),
+    )
+    return _page(request, TokenForm(), secret=secret)
+
+
 def _page(request: HttpRequest, form: TokenForm, *, secret: str = "", status: int = 200) -> HttpResponse:
     rows = [
         {
@@ -82,8 +98,9 @@ def _page(request: HttpRequest, form: TokenForm, *, secret: str = "", status: in
             "expires_at": token.expires_at,
             "last_used_at": token.last_used_at,
             "revoke_url": reverse("token-revoke", args=[token.pk]),
+            "rotate_url": reverse("token-rotate", args=[token.pk]),
         }
-        for token in tokens_of(request.actor)  # type: ignore[attr-defined]
+        for token in tokens_of(request.actor, now=timezone.now())  # type: ignore[attr-defined]
     ]
     context = {
         "tokens": rows,

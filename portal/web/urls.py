@@ -49,6 +49,7 @@ urlpatterns = [
     *organization_urls,
     path("tokens", tokens.token_list, name="tokens"),
     path("tokens/<uuid:token_id>/revoke", tokens.token_revoke, name="token-revoke"),
+    path("tokens/<uuid:token_id>/rotate", tokens.token_rotate, name="token-rotate"),
     path("sign-in/organization", coming.start, name="sso-start"),
     path("sign-in/callback", coming.callback, name="sso-callback"),
     path("sign-in/link", coming.link, name="sso-link"),

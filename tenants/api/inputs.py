@@ -8,7 +8,7 @@ from uuid import UUID
 
 from rest_framework import serializers
 
-from core.api.inputs import Filters, Input, Moment, Text
+from core.api.inputs import Filters, Input, Moment, Text, Whole
 from tenants.enums import Role
 
 
@@ -28,6 +28,23 @@ class NewTokenInput(Input[NewToken]):
         child=Text(max_length=40), max_length=40, required=False, help_text="Permissions; empty: all that you may."
     )
     expires_at = Moment(required=False, allow_null=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    overlap_seconds: int = 0
+
+
+class RotationInput(Input[Rotation]):
+    into = Rotation
+    example = {"overlap_seconds": 3600}
+
+    overlap_seconds = Whole(
+        min_value=0,
+        max_value=86_400,
+        required=False,
+        help_text="How long the former token lives on; 0: it dies at once.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

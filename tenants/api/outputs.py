@@ -21,6 +21,7 @@ class TokenOutput(serializers.Serializer[object]):
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField(allow_null=True)
     last_used_at = serializers.DateTimeField(allow_null=True, help_text="To the minute.")
+    rotated_from = serializers.UUIDField(allow_null=True, help_text="The token in whose place this one stands.")
 
 
 class NewTokenOutput(TokenOutput):
@@ -94,7 +95,7 @@ class RoleOutput(serializers.Serializer[object]):
 
 
 ORGANIZATION_COLUMNS = ("id", "slug", "name", "currency", "time_zone", "standing", "created_at", "version")
-TOKEN_COLUMNS = ("id", "name", "prefix", "scopes", "created_at", "expires_at", "last_used_at")
+TOKEN_COLUMNS = ("id", "name", "prefix", "scopes", "created_at", "expires_at", "last_used_at", "rotated_from")
 
 
 def project(row: Project) -> dict[str, object]:

@@ -14,12 +14,14 @@ from tenants.api.projects import Project, ProjectBySlug, Projects
 from tenants.api.quotas import Quota, Quotas
 from tenants.api.service_accounts import ServiceAccount, ServiceAccounts
 from tenants.api.teams import Team, Teams
-from tenants.api.tokens import Token, Tokens
+from tenants.api.tokens import ServiceAccountTokens, Token, TokenRotate, Tokens
 
 urlpatterns = [
     path("me", Me.as_view()),
     path("tokens", Tokens.as_view()),
     path("tokens/<uuid:token_id>", Token.as_view()),
+    path("tokens/<uuid:token_id>/rotate", TokenRotate.as_view()),
+    path("service-accounts/<uuid:account_id>/tokens", ServiceAccountTokens.as_view()),
     path("organizations", Organizations.as_view()),
     path("projects", Projects.as_view()),
     path("projects/<uuid:project_id>", Project.as_view()),

@@ -13,7 +13,7 @@ from core.errors import NotFound
 from core.types import Actor
 from tenants.credentials import hash_secret, is_well_formed
 from tenants.enums import Permission
-from tenants.models import AccessToken, Membership, Organization, Project, User
+from tenants.models import AccessToken, Membership, Organization, Project, ServiceAccount, User
 from tenants.permissions import holds, projects_filter
 from tenants.selectors.quotas import held_of as held_of
 from tenants.selectors.quotas import quota_book as quota_book
@@ -28,7 +28,8 @@ _CREDENTIAL = """
         AND NOT EXISTS (
             SELECT 1 FROM tenants_externalidentity e JOIN tenants_identityprovider p ON p.id = e.provider_id
             WHERE e.user_id = u.id AND p.enabled AND e.issuer = p.issuer
-        )
+        ),
+        u.kind = 'service'
     FROM tenants_accesstoken t
     JOIN tenants_user u ON u.id = t.user_id
     JOIN tenants_organization o ON o.id = t.organization_id
@@ -144,9 +145,19 @@ def memberships_of(actor: Actor) -> list[Membership]:
     return list(Membership.objects.filter(user_id=actor.person_id).select_related("project").order_by("created_at"))
 
 
-def tokens_of(actor: Actor) -> QuerySet[AccessToken]:
+def tokens_of(actor: Actor, *, now: datetime) -> QuerySet[AccessToken]:
     """The actor's own living tokens."""
-    return AccessToken.objects.filter(user_id=actor.person_id, revoked_at__isnull=True).order_by("-id")
+    return _living_tokens(actor.person_id, now)
+
+
+def tokens_of_account(account: ServiceAccount, *, now: datetime) -> QuerySet[AccessToken]:
+    """A service account's living tokens, for one who may see the account."""
+    return _living_tokens(account.user_id, now)
+
+
+def _living_tokens(user_id: UUID, now: datetime) -> QuerySet[AccessToken]:
+    rows = AccessToken.objects.filter(user_id=user_id, revoked_at__isnull=True)
+    return rows.exclude(expires_at__lte=now).order_by("-id")
 
 
 def token_by_secret(secret: str) -> tuple[UUID, UUID] | None:
@@ -169,8 +180,8 @@ def credential_of(token_id: UUID, *, now: datetime) -> Credential | None:
         row = cursor.fetchone()
     if row is None:
         return None
-    token, organization_id, user_id, scopes, last_used_at, email, platform_role, awaits = row
-    return Credential(token, organization_id, user_id, tuple(scopes), last_used_at, email, platform_role, awaits)
+    token, organization_id, user_id, scopes, *facts = row
+    return Credential(token, organization_id, user_id, tuple(scopes), *facts)
 
 
 def _project_key(asked: str | UUID) -> dict[str, object]:

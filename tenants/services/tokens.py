@@ -1,4 +1,4 @@
-"""Personal access tokens."""
+"""Access tokens: a person's own, and those of service accounts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from uuid import UUID
 from django.db import transaction
 
 from core import audit
-from core.errors import FieldError, Invalid, NotFound
-from core.types import Actor
+from core.errors import Conflict, FieldError, Invalid, NotFound
+from core.types import Actor, Json
 from tenants.credentials import hash_secret, new_secret, shown_prefix
-from tenants.enums import Permission
+from tenants.enums import Permission, PrincipalKind
 from tenants.models import AccessToken, Organization
+from tenants.permissions import authorize, holds
 from tenants.selectors import credential_of
+from tenants.selectors.places import service_accounts_visible_to
 from tenants.types import Credential
 
+LONGEST_OVERLAP = timedelta(hours=24)
 LAST_USED_GRAIN = timedelta(minutes=1)
 
 
@@ -53,13 +56,83 @@ def create(
 
 
 @transaction.atomic
-def revoke(*, actor: Actor, token_id: UUID, now: datetime) -> None:
-    """End one of the actor's own tokens at once. Raises NotFound for any other."""
-    token = (
-        AccessToken.objects.select_for_update().filter(pk=token_id, user_id=actor.person_id, revoked_at=None).first()
+def create_for_account(
+    *,
+    actor: Actor,
+    account_id: UUID,
+    name: str,
+    scopes: Sequence[str],
+    expires_at: datetime | None,
+    now: datetime,
+) -> tuple[AccessToken, str]:
+    """A token of a service account, and its secret. It reaches as far as the account's roles do, within its scopes.
+
+    Nobody makes one that may do what they may not do themselves. Raises Conflict for an account that is disabled.
+    """
+    account = service_accounts_visible_to(actor).select_related("organization").filter(pk=account_id).first()
+    if account is None:
+        raise NotFound("service_account", account_id)
+    authorize(actor, Permission.MANAGE_SERVICE_ACCOUNTS, account.organization)
+    if account.disabled_at is not None:
+        raise Conflict(f"{account.name} is disabled for good.", code="disabled")
+    _check(actor, scopes, expires_at, now)
+    value = new_secret()
+    token = AccessToken.objects.create(
+        organization=account.organization,
+        user_id=account.user_id,
+        name=name,
+        prefix=shown_prefix(value),
+        secret_hash=hash_secret(value),
+        scopes=sorted(scopes) or sorted(actor.scopes or []),
+        created_by=actor.id,
+        created_at=now,
+        expires_at=expires_at,
     )
-    if token is None:
-        raise NotFound("token", token_id)
+    after: dict[str, Json] = {"name": name, "scopes": [*token.scopes], "account": account.name}
+    audit.record(actor, "token.created", token.ref, now=now, after=after)
+    return token, value
+
+
+@transaction.atomic
+def rotate(*, actor: Actor, token_id: UUID, overlap: timedelta, now: datetime) -> tuple[AccessToken, str]:
+    """A new token in the place of one's own or a service account's, with its name, scopes and span; and its secret.
+
+    The former one dies at once, or after the overlap, so that scripts can change over. Raises Invalid for an overlap of
+    more than a day.
+    """
+    if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
+        raise Invalid([FieldError("overlap_seconds", "too_long", "The former token lives on for at most a day.")])
+    former = _within_reach(actor, token_id, now)
+    _not_wider(actor, former)
+    value = new_secret()
+    span = former.expires_at - former.created_at if former.expires_at else None
+    token = AccessToken.objects.create(
+        organization=former.organization,
+        user_id=former.user_id,
+        name=former.name,
+        prefix=shown_prefix(value),
+        secret_hash=hash_secret(value),
+        scopes=former.scopes,
+        created_by=former.created_by,
+        rotated_from=former.pk,
+        created_at=now,
+        expires_at=now + span if span else None,
+    )
+    if overlap:
+        former.expires_at = min(former.expires_at or now + overlap, now + overlap)
+    else:
+        former.revoked_at = now
+    former.save(update_fields=["expires_at", "revoked_at"])
+    ends_at = former.expires_at if overlap and former.expires_at else now
+    after: dict[str, Json] = {"former": str(former.pk), "former_ends_at": ends_at.isoformat()}
+    audit.record(actor, "token.rotated", token.ref, now=now, after=after)
+    return token, value
+
+
+@transaction.atomic
+def revoke(*, actor: Actor, token_id: UUID, now: datetime) -> None:
+    """End one of the actor's own tokens, or a service account's, at once. Raises NotFound for any other."""
+    token = _within_reach(actor, token_id, now)
     token.revoked_at = now
     token.save(update_fields=["revoked_at"])
     audit.record(actor, "token.revoked", token.ref, now=now)
@@ -78,6 +151,23 @@ def living(*, token_id: UUID, now: datetime) -> Credential | None:
 def generate_secret() -> str:
     """A value that `create` takes as `secret`, for an installation that must know it beforehand."""
     return new_secret()
+
+
+def _within_reach(actor: Actor, token_id: UUID, now: datetime) -> AccessToken:
+    """A living token that is the actor's own, or a service account's where the actor manages those; locked."""
+    rows = AccessToken.objects.select_for_update(of=("self",)).select_related("organization", "user")
+    token = rows.filter(pk=token_id, revoked_at=None).exclude(expires_at__lte=now).first()
+    if token is not None and token.user_id == actor.person_id:
+        return token
+    of_account = token is not None and token.user.kind == PrincipalKind.SERVICE
+    if token is not None and of_account and holds(actor, Permission.MANAGE_SERVICE_ACCOUNTS, token.organization):
+        return token
+    raise NotFound("token", token_id)
+
+
+def _not_wider(actor: Actor, token: AccessToken) -> None:
+    if actor.scopes is not None and not (token.scopes and actor.scopes.issuperset(token.scopes)):
+        raise Invalid([FieldError("", "too_wide", "The token that asks does not hold all that this one may.")])
 
 
 def _check(actor: Actor, scopes: Sequence[str], expires_at: datetime | None, now: datetime) -> None:

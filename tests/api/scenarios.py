@@ -6,7 +6,7 @@ A scenario gets a tenant like aurora and gives what to send: by whom, to which o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from django.utils import timezone
@@ -14,8 +14,8 @@ from django.utils import timezone
 from provisioning.api.inputs import LaunchInput
 from provisioning.models import Workload
 from provisioning.services import wishes
-from tenants.models import AccessToken, Approval, Quota
-from tenants.services import quota_requests
+from tenants.models import AccessToken, Approval, Quota, ServiceAccount
+from tenants.services import quota_requests, service_accounts
 from tests import governed, house
 from tests.house import Tenant
 from tests.provisioning import stage
@@ -40,6 +40,21 @@ def _revoke_token(tenant: Tenant) -> Act:
     with tenant.scope():
         token = AccessToken.objects.filter(user=tenant.people["alice"]).latest("pk")
     return Act("alice", ids={"token_id": token.pk})
+
+
+def _rotate_token(tenant: Tenant) -> Act:
+    return replace(_revoke_token(tenant), body={"overlap_seconds": 60})
+
+
+def _make_account_token(tenant: Tenant) -> Act:
+    return Act("olivia", {"name": "nightly"}, {"account_id": service_account(tenant).pk})
+
+
+def service_account(tenant: Tenant) -> ServiceAccount:
+    with house.an_act(), tenant.scope():
+        return service_accounts.create(
+            actor=tenant.actor("olivia"), organization=tenant.organization, name="nightly", now=timezone.now()
+        )
 
 
 def _set_limit(tenant: Tenant) -> Act:
@@ -189,6 +204,8 @@ SCENARIOS: dict[str, Scenario] = {
     f"PATCH {_ACCOUNT}": _on_account,
     f"DELETE {_ACCOUNT}": _without_body(_on_account),
     "POST /api/v1/tokens": _make_token,
+    "POST /api/v1/tokens/<uuid:token_id>/rotate": _rotate_token,
+    "POST /api/v1/service-accounts/<uuid:account_id>/tokens": _make_account_token,
     "DELETE /api/v1/tokens/<uuid:token_id>": _revoke_token,
     "POST /api/v1/quotas": _define_quota,
     "PUT /api/v1/quotas/<uuid:quota_id>": _set_limit,

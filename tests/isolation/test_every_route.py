@@ -23,6 +23,8 @@ ADDRESSES = [pytest.param(one, id=str(one)) for one in walk.addresses()]
 ROLES = {"victor": "viewer", "alice": "developer", "olivia": "owner"}
 OWNERS_ALONE = {
     "/tokens/<uuid:token_id>/revoke",
+    "/tokens/<uuid:token_id>/rotate",
+    "/api/v1/tokens/<uuid:token_id>/rotate",
     "/api/v1/tokens/<uuid:token_id>",
     "/workspaces/<uuid:workload_id>/open",
     "/api/v1/workloads/<uuid:workload_id>/open",
