@@ -7,6 +7,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from portal.api.audit import AuditEvents
 from portal.api.documentation import docs, openapi
 from portal.api.opening import OpenWorkload
+from portal.api.organizations import Organization
 from portal.api.unknown import unknown
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -14,6 +15,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("v1/docs", docs, name="api-docs"),
     path("v1/audit-events", AuditEvents.as_view()),
     path("v1/", include("tenants.api.urls")),
+    path("v1/organizations/<uuid:organization_id>", Organization.as_view()),
     path("v1/", include("billing.api.urls")),
     path("v1/workloads/<uuid:workload_id>/open", OpenWorkload.as_view()),
     path("v1/", include("provisioning.api.urls")),

@@ -1,4 +1,4 @@
-"""Organisations, projects, memberships and roles."""
+"""Organisations and roles."""
 
 from __future__ import annotations
 
@@ -12,18 +12,13 @@ from core.api.endpoint import Endpoint
 from core.api.shapes import shape
 from core.errors import NotFound
 from core.routes import AUTHENTICATED, route
-from tenants.api import outputs
-from tenants.api.inputs import MembershipFilters
-from tenants.api.outputs import (
-    ORGANIZATION_COLUMNS,
-    MembershipOutput,
-    OrganizationOutput,
-    ProjectOutput,
-    RoleOutput,
-)
+from tenants.api.outputs import ORGANIZATION_COLUMNS, OrganizationOutput, RoleOutput
+from tenants.api.place_inputs import OrganizationChangeInput
 from tenants.enums import Permission, Role
+from tenants.models import Organization as OrganizationRow
 from tenants.roles import ORGANIZATION_ROLES, permissions_of
-from tenants.selectors import memberships_visible_to, organizations_visible_to, project_for, projects_with
+from tenants.selectors import organizations_visible_to
+from tenants.services import organizations
 
 
 class Organizations(Endpoint):
@@ -44,47 +39,24 @@ class Organization(Endpoint):
             raise NotFound("organization", organization_id)
         return self.one(found["version"], lambda: _without_versions([found])[0])
 
-
-class Projects(Endpoint):
-    @route(permission=Permission.VIEW_PROJECT, verb="project.listed")
-    @shape(summary="List projects", output=ProjectOutput, listed=True)
-    def get(self, request: Request) -> HttpResponse:
-        rows = projects_with(self.actor, Permission.VIEW_PROJECT)
-        return self.page(rows, lambda found: [outputs.project(row) for row in found])
-
-
-class Project(Endpoint):
-    @route(permission=Permission.VIEW_PROJECT, verb="project.viewed")
-    @shape(summary="Show a project", output=ProjectOutput, versioned=True)
-    def get(self, request: Request, project_id: UUID) -> HttpResponse:
-        return self.show(str(project_id))
-
-    def show(self, asked: str) -> HttpResponse:
-        found = project_for(self.actor, asked)
-        return self.one(found.version, lambda: outputs.project(found))
-
-
-class ProjectBySlug(Project):
-    @route(permission=Permission.VIEW_PROJECT, verb="project.viewed")
-    @shape(summary="Show a project by its slugs", output=ProjectOutput, versioned=True)
-    def get(self, request: Request, organization_slug: str, project_slug: str) -> HttpResponse:  # type: ignore[override]
-        return self.show(f"{organization_slug}/{project_slug}")
-
-
-class Memberships(Endpoint):
-    @route(permission=AUTHENTICATED, verb="membership.listed")
-    @shape(summary="List memberships", output=MembershipOutput, filters=MembershipFilters, listed=True)
-    def get(self, request: Request) -> HttpResponse:
-        """Everybody's, for those who may see members; else one's own."""
-        asked = self.filters(MembershipFilters)
-        rows = memberships_visible_to(self.actor)
-        if asked.user:
-            rows = rows.filter(user_id=asked.user)
-        if asked.project:
-            rows = rows.filter(project=project_for(self.actor, asked.project))
-        if asked.role:
-            rows = rows.filter(role=asked.role)
-        return self.page(rows, lambda found: [outputs.membership(row) for row in found])
+    @route(permission=Permission.MANAGE_ORGANIZATION, verb="organization.changed")
+    @shape(
+        summary="Change an organisation",
+        input=OrganizationChangeInput,
+        output=OrganizationOutput,
+        versioned=True,
+        refuses=True,
+    )
+    def patch(self, request: Request, organization_id: UUID) -> HttpResponse:
+        """The one that you act in. Slug and currency are fixed."""
+        changed = organizations.change(
+            actor=self.actor,
+            organization_id=organization_id,
+            changes=self.read(OrganizationChangeInput).as_dict(),
+            expected_version=self.expected_version(),
+            now=self.moment,
+        )
+        return self.one(changed.version, lambda: organization(changed))
 
 
 class Roles(Endpoint):
@@ -93,6 +65,10 @@ class Roles(Endpoint):
     def get(self, request: Request) -> HttpResponse:
         """Which role may do what."""
         return self.whole([_role(role) for role in Role])
+
+
+def organization(row: OrganizationRow) -> dict[str, object]:
+    return {name: getattr(row, name) for name in ORGANIZATION_COLUMNS if name != "version"}
 
 
 def _role(role: Role) -> dict[str, object]:

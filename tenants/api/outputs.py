@@ -46,7 +46,9 @@ class ProjectOutput(serializers.Serializer[object]):
     environment = serializers.ChoiceField(Environment.choices)
     data_class = serializers.ChoiceField(DataClass.choices)
     cost_centre = serializers.CharField(allow_blank=True)
+    team = ReferenceOutput(allow_null=True)
     created_at = serializers.DateTimeField()
+    closed_at = serializers.DateTimeField(allow_null=True)
 
 
 class PersonOutput(serializers.Serializer[object]):
@@ -82,6 +84,7 @@ class MeOutput(serializers.Serializer[object]):
 class MembershipOutput(serializers.Serializer[object]):
     id = serializers.UUIDField()
     user = ReferenceOutput()
+    team = ReferenceOutput(allow_null=True)
     project = ReferenceOutput(allow_null=True)
     role = serializers.ChoiceField(Role.choices)
     created_at = serializers.DateTimeField()
@@ -107,7 +110,9 @@ def project(row: Project) -> dict[str, object]:
         "environment": row.environment,
         "data_class": row.data_class,
         "cost_centre": row.cost_centre,
+        "team": {"id": row.team_id, "label": row.team.slug} if row.team else None,
         "created_at": row.created_at,
+        "closed_at": row.closed_at,
     }
 
 
@@ -115,6 +120,7 @@ def membership(row: Membership) -> dict[str, object]:
     return {
         "id": row.pk,
         "user": {"id": row.user_id, "label": row.user.email},
+        "team": {"id": row.team_id, "label": row.team.slug} if row.team else None,
         "project": {"id": row.project_id, "label": row.project.slug} if row.project else None,
         "role": row.role,
         "created_at": row.created_at,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.urls import path
 
 from tenants.api.approvals import Approval, Approvals, Approve, Refuse, Withdraw
-from tenants.api.me import Me
 from tenants.api.invitations import Invitation, Invitations, Resend
+from tenants.api.me import Me
 from tenants.api.memberships import Membership, Memberships
 from tenants.api.organizations import Organizations, Roles
-from tenants.api.quota_requests import ApproveQuotaRequest, QuotaRequests, RefuseQuotaRequest
 from tenants.api.projects import Project, ProjectBySlug, Projects
+from tenants.api.quota_requests import ApproveQuotaRequest, QuotaRequests, RefuseQuotaRequest
 from tenants.api.quotas import Quota, Quotas
 from tenants.api.service_accounts import ServiceAccount, ServiceAccounts
 from tenants.api.teams import Team, Teams

@@ -14,9 +14,10 @@ from django.utils import timezone
 from provisioning.api.inputs import LaunchInput
 from provisioning.models import Workload
 from provisioning.services import wishes
+from tenants.api.place_inputs import NewInvitationInput
 from tenants.models import AccessToken, Approval, Quota, ServiceAccount
 from tenants.services import quota_requests, service_accounts
-from tests import governed, house
+from tests import governed, house, places
 from tests.house import Tenant
 from tests.provisioning import stage
 

@@ -69,6 +69,8 @@ class Address:
             return None
         contract = contract_of(getattr(self.view, self.method))
         example = contract.input.example if contract and contract.input else None
+        if self.path == "/api/v1/memberships":
+            example = {**(example or {}), "user": str(ids["member_id"])}
         if isinstance(example, dict) and "project" in example:
             return {**example, "project": f"{tenant.organization.slug}/{ids['project_slug']}"}
         return example
