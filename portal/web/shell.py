@@ -121,7 +121,9 @@ def _acting(request: HttpRequest) -> Acting | None:
 def _standing(organization: Organization) -> list[str]:
     """What everybody here has to know before they try: nothing new starts."""
     if organization.standing == Standing.SUSPENDED:
-        return [f"{organization.name} is suspended: {organization.standing_reason} Nothing new starts; what runs goes on."]
+        return [
+            f"{organization.name} is suspended: {organization.standing_reason} Nothing new starts; what runs goes on."
+        ]
     return [f"{organization.name} is closed."] if organization.standing == Standing.CLOSED else []
 
 
