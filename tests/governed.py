@@ -7,9 +7,9 @@ from django.utils import timezone
 from core.ids import uuid7
 from core.types import ObjectRef
 from tenants.enums import Decider
-from tenants.models import Approval
-from tenants.services import approvals
-from tests.house import Tenant, an_act
+from tenants.models import Approval, PlatformPolicy, Policy
+from tenants.services import approvals, policies
+from tests.house import SYSTEM, Tenant, an_act
 
 
 def asked(tenant: Tenant, person: str = "alice", *, needed: int = 1, decider: str = "organization") -> Approval:
@@ -26,3 +26,18 @@ def asked(tenant: Tenant, person: str = "alice", *, needed: int = 1, decider: st
     )
     with an_act(), tenant.scope():
         return approvals.ask(actor=tenant.actor(person), request=request, now=timezone.now())
+
+
+def ruled(tenant: Tenant, *, mode: str = "observe") -> Policy:
+    """A rule of the organisation about large launches."""
+    draft = policies.Draft("large-launches", "Large launches", "approval_above", {"accelerators": 1}, mode)
+    with an_act(), tenant.scope():
+        return policies.create(
+            actor=tenant.actor("olivia"), organization=tenant.organization, draft=draft, now=timezone.now()
+        )
+
+
+def platform_rule(*, mode: str = "enforce") -> PlatformPolicy:
+    """A rule of the platform's about confidential data. In the platform's scope."""
+    draft = policies.Draft("at-home", "At home", "regions", {"regions": {"confidential": ["here"]}}, mode)
+    return policies.create_for_platform(actor=SYSTEM, draft=draft, now=timezone.now())

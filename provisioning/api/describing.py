@@ -97,6 +97,7 @@ class StopOutput(serializers.Serializer[object]):
     rule = serializers.ChoiceField(words(Rule), allow_null=True)
     last_signal_at = serializers.DateTimeField()
     last_signal = serializers.ChoiceField(words(Source), help_text="What worked last.")
+    policy = serializers.CharField(allow_blank=True, help_text="Which policy set the rule; empty: the installation.")
 
 
 class WorkloadCostOutput(serializers.Serializer[object]):
@@ -111,6 +112,7 @@ class WorkloadOutput(WorkloadRowOutput):
     env = serializers.DictField(
         child=serializers.CharField(allow_blank=True), allow_null=True, help_text="For its owner alone, else null."
     )
+    labels = serializers.DictField(child=serializers.CharField())
     cluster = serializers.CharField()
     simulated = serializers.BooleanField()
     conditions = ConditionOutput(many=True)
@@ -148,6 +150,9 @@ class QuotaShownOutput(serializers.Serializer[object]):
 
 class VerdictOutput(serializers.Serializer[object]):
     admitted = serializers.BooleanField()
+    needs_approval = serializers.BooleanField(help_text="Approval is all that is missing: a launch would wait for it.")
+    deciders = serializers.IntegerField(help_text="How many people would have to agree.")
+    warnings = ReasonOutput(many=True, help_text="What rules in observation would have said.")
     reasons = ReasonOutput(many=True, help_text="Why not: everything that fails.")
     starts = serializers.ChoiceField(words(Starts))
     waits = ReasonOutput(allow_null=True, help_text="Why it would not start at once although it is admitted.")

@@ -38,13 +38,14 @@ WORKLOAD = {
     "disk_gib": 20,
     "volume": "0199aa00-0000-7000-8000-000000000006",
     "env": {"TEAM": "vision"},
+    "labels": {"experiment": "baseline"},
     "cluster": "local",
     "simulated": True,
     "conditions": [
         {"type": "ready", "status": "true", "code": "", "message": "", "since": "2026-11-30T18:00:00Z"},
     ],
     "will_stop_at": "2026-11-30T19:30:00Z",
-    "stop": {"rule": "idle", "last_signal_at": "2026-11-30T18:30:00Z", "last_signal": "kernel"},
+    "stop": {"rule": "idle", "last_signal_at": "2026-11-30T18:30:00Z", "last_signal": "kernel", "policy": ""},
     "kept_until": None,
     "cost": {
         "so_far": {"amount": "1.48", "currency": _USD},
@@ -54,6 +55,9 @@ WORKLOAD = {
 }
 VERDICT = {
     "admitted": False,
+    "needs_approval": False,
+    "deciders": 0,
+    "warnings": [],
     "reasons": [
         {
             "code": "over_quota",

@@ -38,6 +38,8 @@ class Launch:
     disk_gib: int = _USUAL_DISK_GIB
     env: Mapping[str, str] = field(default_factory=dict)
     volume: UUID | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    justification: str = ""
 
     @property
     def spec(self) -> WorkloadSpec:
@@ -49,6 +51,7 @@ class Launch:
             name=self.name,
             env=dict(self.env),
             volume_id=self.volume,
+            labels=dict(self.labels),
         )
 
 
@@ -62,6 +65,7 @@ class LaunchInput(Input[Launch]):
         "image": "jupyterlab",
         "disk_gib": 20,
         "env": {"TEAM": "vision"},
+        "labels": {"experiment": "baseline"},
     }
 
     project = Text(max_length=90, help_text=_PROJECT_HELP)
@@ -79,6 +83,12 @@ class LaunchInput(Input[Launch]):
     )
     volume = serializers.UUIDField(
         required=False, allow_null=True, help_text="The disk of a deleted workload, to be brought back."
+    )
+    labels = serializers.DictField(
+        child=Text(max_length=120), required=False, help_text="By name; a policy may ask for some."
+    )
+    justification = Text(
+        max_length=1000, required=False, allow_blank=True, help_text="Why, for whoever has to approve it."
     )
 
 

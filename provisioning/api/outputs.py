@@ -143,6 +143,7 @@ def workload(
         "disk_gib": row.volume.size_gib,
         "volume": row.volume_id,
         "env": env,
+        "labels": row.spec.get("labels") or {},
         "cluster": row.cluster.slug,
         "simulated": row.cluster.simulated_accelerators and row.shape.accelerator_count > 0,
         "conditions": [_condition(each) for each in conditions],
@@ -155,9 +156,12 @@ def workload(
 
 def verdict(found: Preview, *, more: Sequence[Reason], currency: str) -> dict[str, object]:
     """`more`: reasons beyond admission's own."""
-    reasons = [*found.verdict.reasons, *more]
+    reasons = [*found.verdict.failing, *more]
     return {
         "admitted": not reasons,
+        "needs_approval": found.verdict.awaits and not more,
+        "deciders": found.verdict.deciders,
+        "warnings": [reason.as_json() for reason in found.verdict.warnings],
         "reasons": [reason.as_json() for reason in reasons],
         "starts": found.verdict.starts,
         "waits": found.verdict.waits.as_json() if found.verdict.waits else None,
@@ -226,7 +230,12 @@ def _condition(row: Condition) -> dict[str, object]:
 
 
 def _stop(forecast: StopForecast) -> dict[str, object]:
-    return {"rule": forecast.rule, "last_signal_at": forecast.last_activity_at, "last_signal": forecast.source}
+    return {
+        "rule": forecast.rule,
+        "last_signal_at": forecast.last_activity_at,
+        "last_signal": forecast.source,
+        "policy": forecast.policy,
+    }
 
 
 def _prices(price: Hourly | None) -> dict[str, object] | None:

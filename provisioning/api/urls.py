@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from provisioning.api import catalogue, history, volumes, workloads
+from provisioning.api import catalogue, history, policy_preview, volumes, workloads
 
 urlpatterns = [
     path("regions", catalogue.Regions.as_view()),
@@ -26,6 +26,7 @@ urlpatterns = [
     path("workloads/<uuid:workload_id>/events", history.Events.as_view()),
     path("workloads/<uuid:workload_id>/logs", history.Logs.as_view()),
     path("workloads/<uuid:workload_id>/usage", history.Usage.as_view()),
+    path("policies/preview", policy_preview.PolicyPreview.as_view()),
     path("volumes", volumes.Volumes.as_view()),
     path("volumes/<uuid:volume_id>", volumes.Volume.as_view()),
 ]

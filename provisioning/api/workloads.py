@@ -61,14 +61,18 @@ class Workloads(Answering):
     def post(self, request: Request) -> HttpResponse:
         """The wish is recorded and the workload starts as soon as there is room.
 
-        Refused with every reason and its numbers where quota, policy or capacity say no. `dry_run=true` tells the
-        same beforehand, with prices and with what would start instead.
+        Refused with every reason and its numbers where quota, policy or capacity say no. Where approval is all that
+        is missing, it is stored in the state `requested` and holds nothing until somebody has agreed. `dry_run=true`
+        tells the same beforehand, with prices and with what would start instead.
         """
         wish = self.read(LaunchInput)
         if self.filters(DryRunFilters).dry_run:
             return self._would(wish)
         project = project_for(self.actor, wish.project)
-        return self.wished(launching.launch(actor=self.actor, project=project, spec=wish.spec, now=self.moment))
+        made = launching.launch(
+            actor=self.actor, project=project, spec=wish.spec, justification=wish.justification, now=self.moment
+        )
+        return self.wished(made)
 
     def _would(self, wish: Launch) -> HttpResponse:
         project = project_for(self.actor, wish.project)

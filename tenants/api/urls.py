@@ -11,6 +11,7 @@ from tenants.api.memberships import Membership, Memberships
 from tenants.api.organizations import Organizations, Roles
 from tenants.api.projects import Project, ProjectBySlug, Projects
 from tenants.api.quota_requests import ApproveQuotaRequest, QuotaRequests, RefuseQuotaRequest
+from tenants.api.policies import Policies, Policy
 from tenants.api.quotas import Quota, Quotas
 from tenants.api.service_accounts import ServiceAccount, ServiceAccounts
 from tenants.api.teams import Team, Teams
@@ -41,6 +42,8 @@ urlpatterns = [
     path("approvals/<uuid:approval_id>/approve", Approve.as_view()),
     path("approvals/<uuid:approval_id>/refuse", Refuse.as_view()),
     path("approvals/<uuid:approval_id>/withdraw", Withdraw.as_view()),
+    path("policies", Policies.as_view()),
+    path("policies/<uuid:policy_id>", Policy.as_view()),
     path("quotas", Quotas.as_view()),
     path("quotas/<uuid:quota_id>", Quota.as_view()),
     path("quota-requests", QuotaRequests.as_view()),

@@ -72,8 +72,7 @@ def change(
     if _shown(policy) == before:
         return policy
     _save(policy, actor, now)
-    verb = "policy.mode_set" if title is None and terms is None else "policy.changed"
-    audit.record(actor, verb, policy.ref, now=now, before=before, after=_shown(policy))
+    audit.record(actor, "policy.changed", policy.ref, now=now, before=before, after=_shown(policy))
     return policy
 
 

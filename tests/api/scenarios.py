@@ -12,9 +12,11 @@ from datetime import timedelta
 from django.utils import timezone
 
 from provisioning.api.inputs import LaunchInput
+from provisioning.api.policy_preview import PreviewInput
 from provisioning.models import Workload
 from provisioning.services import wishes
 from tenants.api.place_inputs import NewInvitationInput
+from tenants.api.policies import NewPolicyInput
 from tenants.models import AccessToken, Approval, Quota, ServiceAccount
 from tenants.services import quota_requests, service_accounts
 from tests import governed, house, places
@@ -112,6 +114,14 @@ def _decide(tenant: Tenant) -> Act:
 
 def _withdraw(tenant: Tenant) -> Act:
     return Act("alice", ids={"approval_id": governed.asked(tenant).pk})
+
+
+def _change_policy(tenant: Tenant) -> Act:
+    return Act("olivia", {"mode": "enforce"}, {"policy_id": governed.ruled(tenant).pk})
+
+
+def _retire_policy(tenant: Tenant) -> Act:
+    return Act("olivia", ids={"policy_id": governed.ruled(tenant).pk})
 
 
 def _force_a_delete(tenant: Tenant) -> Act:
@@ -216,6 +226,10 @@ SCENARIOS: dict[str, Scenario] = {
     "POST /api/v1/approvals/<uuid:approval_id>/approve": _decide,
     "POST /api/v1/approvals/<uuid:approval_id>/refuse": _decide,
     "POST /api/v1/approvals/<uuid:approval_id>/withdraw": _withdraw,
+    "POST /api/v1/policies/preview": lambda _: Act("olivia", PreviewInput.example),
+    "POST /api/v1/policies": lambda _: Act("olivia", NewPolicyInput.example),
+    "PATCH /api/v1/policies/<uuid:policy_id>": _change_policy,
+    "DELETE /api/v1/policies/<uuid:policy_id>": _retire_policy,
     "POST /api/v1/workloads": _launch,
     f"PATCH {_WORKLOAD}": _rename,
     f"DELETE {_WORKLOAD}": _wish_for_running,
