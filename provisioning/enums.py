@@ -104,6 +104,7 @@ class TaskName(StrEnum):
     SWEEP_ACTIVITY = "provisioning.sweep_activity"
     SWEEP_STRAYS = "provisioning.sweep_strays"
     SWEEP_VOLUMES = "provisioning.sweep_volumes"
+    SWEEP_QUOTAS = "provisioning.sweep_quotas"
 
 
 def choices(words: type[StrEnum]) -> list[tuple[str, str]]:

@@ -11,8 +11,9 @@ from provisioning.drivers.registry import driver_named
 from provisioning.enums import TaskName
 from provisioning.reconciler import reconcile, sweeping
 from provisioning.selectors.catalogue import drivers_in_use
-from provisioning.services import awaiting
+from provisioning.services import awaiting, quota_drift
 from provisioning.services.entries import forget_expired
+from tenants.services.quota_raises import end_raises
 
 
 @shared_task(name=TaskName.RECONCILE_WORKLOAD, acks_late=True)
@@ -56,3 +57,10 @@ def sweep_strays(**_: object) -> None:
 def sweep_volumes(**_: object) -> None:
     sweeping.sweep_volumes(drivers=driver_named, clock=timezone.now)
     forget_expired(now=timezone.now())
+
+
+@shared_task(name=TaskName.SWEEP_QUOTAS)
+def sweep_quotas(**_: object) -> None:
+    """Raises whose time is over, and quotas that do not say what lives."""
+    end_raises(now=timezone.now())
+    quota_drift.sweep(now=timezone.now())

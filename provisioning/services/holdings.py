@@ -60,6 +60,25 @@ def open_disk(workload: Workload, at: datetime) -> None:
     _open(workload, DISK_SKU, Component.DISK, workload.volume.size_gib, at)
 
 
+def release(workload: Workload, at: datetime) -> dict[str, object]:
+    """Free the cluster, usage and quota that a workload's state says it does not have; returns its fields to change."""
+    fields: dict[str, object] = {"placed_at": None, "bound_at": None}
+    if workload.bound_at is not None:
+        fields["ended_at"] = max(workload.seen_at or at, workload.bound_at)
+    usage.close_sessions(
+        organization_id=workload.organization_id,
+        workload_id=workload.pk,
+        at=fields.get("ended_at", at),  # type: ignore[arg-type]
+        components=[Component.ACCELERATOR, Component.COMPUTE],
+    )
+    if HOLDS[State(workload.state)] in (Holding.STORAGE, Holding.NOTHING):
+        present = HOLDS[State(workload.state)] is Holding.STORAGE and workload.volume.state == VolumeState.PRESENT
+        keep = Claim((("storage_gib", workload.volume.size_gib),)) if present else NOTHING
+        quotas.give_back(project_id=workload.project_id, holder=holder_of(workload), keep=keep)
+    _vacate(workload, at)
+    return fields
+
+
 def _move_quota(workload: Workload, change: Change) -> None:
     holding, before = HOLDS[change.after], HOLDS[change.before]
     if holding is Holding.ALL and before is not Holding.ALL:

@@ -14,11 +14,11 @@ from core import scope
 from core.errors import NotFound
 from core.types import Actor
 from tenants.enums import Permission, PlatformPermission, QuotaLevel
-from tenants.models import Project, Quota, QuotaHold, User
+from tenants.models import Organization, Project, Quota, QuotaHold, User
 from tenants.permissions import Place, platform_permissions_on, projects_filter
 from tenants.quota_rules import Book, with_pools
 from tenants.selectors.places import people_of, place_for
-from tenants.types import Ladder, QuotaBook, QuotaLine
+from tenants.types import Claim, Ladder, QuotaBook, QuotaLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +182,29 @@ def held_of(rows: Sequence[Quota]) -> dict[UUID, Held]:
     return {row.pk: _held(row, sums, holds) for row in rows}
 
 
+def organization_ids() -> list[UUID]:
+    """Every organisation, for sweeps of the platform."""
+    with scope.of_platform():
+        return list(Organization.objects.order_by("pk").values_list("pk", flat=True))
+
+
+def holds_by_holder(kind: str) -> dict[UUID, Claim]:
+    """What each holder of the scope's organisation holds."""
+    found: dict[UUID, dict[str, int]] = {}
+    for holder_id, resource, amount in QuotaHold.objects.filter(holder_kind=kind).values_list(
+        "holder_id", "resource", "amount"
+    ):
+        found.setdefault(holder_id, {})[resource] = amount
+    return {holder_id: Claim(tuple(sorted(held.items()))) for holder_id, held in found.items()}
+
+
+def drifting_quotas(organization_id: UUID) -> dict[UUID, tuple[int, int]]:
+    """Quotas of the scope's organisation whose `used` is not the sum of their holds: (held, used)."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DRIFT, [organization_id])
+        return {quota_id: (int(held), used) for quota_id, held, used in cursor.fetchall()}
+
+
 @dataclass(frozen=True, slots=True)
 class _Share:
     line: QuotaLine
@@ -332,3 +355,16 @@ _SUMS = (
     " FROM tenants_quotahold h JOIN tenants_project p ON p.id = h.project_id"
     " WHERE h.resource = ANY(%s) GROUP BY 1, 2, 3, 4, 5"
 )
+_DRIFT = """
+    SELECT * FROM (
+        SELECT q.id, (
+            SELECT COALESCE(sum(h.amount), 0)
+            FROM tenants_quotahold h JOIN tenants_project p ON p.id = h.project_id
+            WHERE h.organization_id = q.organization_id AND h.resource = q.resource
+                AND (q.project_id IS NULL OR h.project_id = q.project_id)
+                AND (q.team_id IS NULL OR p.team_id = q.team_id)
+                AND (q.user_id IS NULL OR h.owner_id = q.user_id)
+        ) AS held, q.used
+        FROM tenants_quota q WHERE q.organization_id = %s
+    ) counted WHERE held <> used
+"""
