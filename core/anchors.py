@@ -28,6 +28,8 @@ from core.audit_verifier import signed_part
 from core.sealing import instant, seal, unsealed_chains
 from core.types import Json
 
+_TAIL = 1_048_576
+
 
 def public_keys() -> list[str]:
     """In hexadecimal, to be kept where the log is verified: today's first, then those of former field keys."""
@@ -75,6 +77,19 @@ def anchors() -> Iterator[dict[str, Json]]:
     if path.exists():
         with path.open(encoding="utf-8") as file:
             yield from (json.loads(line) for line in file if line.strip())
+
+
+def last_anchor(organization_id: UUID) -> dict[str, Json] | None:
+    """The newest anchor of a chain within the last megabyte of the file."""
+    path = anchors_path()
+    if not path.exists():
+        return None
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - _TAIL, 0))
+        lines = file.read().decode(errors="replace").splitlines()
+    newest = next((line for line in reversed(lines) if f'"{organization_id}"' in line and line[-1:] == "}"), None)
+    found: dict[str, Json] | None = json.loads(newest) if newest and newest.startswith("{") else None
+    return found
 
 
 def _missing(file: IO[str], heads: Iterable[tuple[UUID, int, bytes]], now: datetime) -> Iterator[dict[str, Json]]:

@@ -261,10 +261,9 @@ CELERY_BEAT_SCHEDULE = {
 
 # Workloads. Those of the local driver share the loopback network, so nothing is told there without a token.
 STEELYARD = {
-    "anchor-audit": {"task": "core.anchor_audit", "schedule": 900.0, "options": {"expires": 900}},
-    "cut-audit": {"task": "core.cut_audit", "schedule": 3600.0, "options": {"expires": 3600}},
     "METRICS_ON_LOOPBACK": ENVIRONMENT.mode is not env.Mode.EMBEDDED,
     "STATE": ENVIRONMENT.state,
+    "AUDIT_ANCHORS": ENVIRONMENT.audit_anchors or ENVIRONMENT.state / "audit-anchors.jsonl",
     "OUTGOING_NETWORKS": ENVIRONMENT.outgoing_networks,
     "DNS_SERVERS": ENVIRONMENT.dns_servers,
     "PORTAL_ORIGIN": ENVIRONMENT.portal_origin,
@@ -274,7 +273,6 @@ STEELYARD = {
     "WORKSPACE_PYTHON": ENVIRONMENT.workspace_python,
     "LOCAL_DRIVER_ALLOWED": not PRODUCTION,
     "LEASE": timedelta(seconds=30),
-    "AUDIT_ANCHORS": ENVIRONMENT.audit_anchors or ENVIRONMENT.state / "audit-anchors.jsonl",
     "START_DEADLINE": timedelta(minutes=5),
     "STOP_DEADLINE": timedelta(minutes=2),
     "POLL_EVERY": timedelta(milliseconds=500),

@@ -35,7 +35,7 @@ from tests.architecture.test_routes import patterns
 from tests.house import Tenant
 from tests.isolation.walk import Address, addresses
 from tests.oidc import running_name_server
-from tests.proof import saved_view
+from tests.proof import ADDRESS, saved_view, stream
 from tests.provisioning import stage
 
 T = TypeVar("T")
@@ -154,6 +154,44 @@ def _end_acting(found: Stage) -> Act:
     return Act("paula", session=session, behalf=alice.pk)
 
 
+def _facts(name: str = "Seeing", **more: object) -> dict[str, object]:
+    return {"name": name, "environment": "prod", "data_class": "restricted", "cost_centre": "CC-2", "team": "", **more}
+
+
+def _on_bob() -> Callable[[Stage], Act]:
+    return lambda found: Act("olivia", {"member_id": found.tenant.people["bob"].pk})
+
+
+def _on_vision(form: dict[str, object] | None = None) -> Callable[[Stage], Act]:
+    return lambda found: Act("olivia", {"project_id": found.tenant.projects["vision"].pk}, form or {}, changes=True)
+
+
+def _on_team(form: dict[str, object] | None = None, *, changes: bool = False) -> Callable[[Stage], Act]:
+    return lambda found: Act("olivia", {"team_id": places.team(found.tenant).pk}, form or {}, changes=changes)
+
+
+def _give(found: Stage) -> Act:
+    place = f"project:{found.tenant.projects['language'].pk}"
+    return Act("olivia", {"member_id": found.tenant.people["bob"].pk}, {"place": place, "role": "viewer"}, changes=True)
+
+
+def _invite(found: Stage) -> Act:
+    place = f"project:{found.tenant.projects['language'].pk}"
+    form: dict[str, object] = {"email": "nora@new.example", "place": place, "role": "viewer"}
+    return Act("olivia", form=form, changes=True)
+
+
+def _on_invitation(*, changes: bool) -> Callable[[Stage], Act]:
+    return lambda found: Act("olivia", {"invitation_id": places.invited(found.tenant)[0].pk}, changes=changes)
+
+
+def _join(found: Stage) -> Act:
+    aurora = found.tenant
+    alice = aurora.people["alice"].email
+    _, secret = places.invited(aurora, alice, role="auditor", place=aurora.organization)
+    return Act("alice", form={"code": secret}, changes=True)
+
+
 def _provider(found: Stage):
     """Aurora's identity provider, as its owner has saved it."""
     return ruled(found, sign_in.save_provider, draft=ProviderDraft("Aurora", "https://a.example", "c", "s", "g", True))
@@ -209,27 +247,6 @@ def _link(found: Stage) -> Act:
     return Act(
         "alice",
         session={
-    "/join": _join,
-    "/organization/settings/change": lambda _: Act("olivia", form=_SETTINGS, changes=True),
-    "/organization/leave": lambda _: Act("victor"),
-    "/organization/transfer": _transfer,
-    "/organization/close": lambda _: Act("olivia", form=_CLOSE, changes=True),
-    "/organization/members/<uuid:member_id>/give": _give,
-    "/organization/members/<uuid:member_id>/remove": _on_bob(),
-    "/organization/memberships/<uuid:membership_id>/take-back": _take_back,
-    "/organization/invitations": _invite,
-    "/organization/invitations/<uuid:invitation_id>/resend": _on_invitation(changes=True),
-    "/organization/invitations/<uuid:invitation_id>/revoke": _on_invitation(changes=False),
-    "/organization/teams/new": lambda _: Act("olivia", form=_TEAM, changes=True),
-    "/organization/teams/<uuid:team_id>/rename": _on_team({"name": "Other"}, changes=True),
-    "/organization/teams/<uuid:team_id>/delete": _on_team(),
-    "/organization/projects/new": lambda _: Act("olivia", form=_facts(slug="robots"), changes=True),
-    "/organization/projects/<uuid:project_id>/change": _on_vision(_facts()),
-    "/organization/projects/<uuid:project_id>/close": _on_vision(),
-    "/organization/service-accounts/new": lambda _: Act("olivia", form={"name": "nightly"}, changes=True),
-    "/organization/service-accounts/<uuid:account_id>/disable": _disable,
-    "/audit/views": lambda _: Act("olivia", form={"name": "Mine", "query": '{"q": "x"}'}, changes=True),
-    "/audit/views/<uuid:view_id>/remove": lambda found: Act("olivia", {"view_id": saved_view(found.tenant).pk}),
             "sso_to_link": {
                 "organization_id": str(found.tenant.organization.pk),
                 "organization_name": "Aurora",
@@ -265,45 +282,6 @@ def _unlink(found: Stage) -> Act:
     return Act("alice")
 
 
-_SIGN_IN = "/organization/sign-in"
-def _facts(name: str = "Seeing", **more: object) -> dict[str, object]:
-    return {"name": name, "environment": "prod", "data_class": "restricted", "cost_centre": "CC-2", "team": "", **more}
-
-
-def _on_bob() -> Callable[[Stage], Act]:
-    return lambda found: Act("olivia", {"member_id": found.tenant.people["bob"].pk})
-
-
-def _on_vision(form: dict[str, object] | None = None) -> Callable[[Stage], Act]:
-    return lambda found: Act("olivia", {"project_id": found.tenant.projects["vision"].pk}, form or {}, changes=True)
-
-
-def _on_team(form: dict[str, object] | None = None, *, changes: bool = False) -> Callable[[Stage], Act]:
-    return lambda found: Act("olivia", {"team_id": places.team(found.tenant).pk}, form or {}, changes=changes)
-
-
-def _give(found: Stage) -> Act:
-    place = f"project:{found.tenant.projects['language'].pk}"
-    return Act("olivia", {"member_id": found.tenant.people["bob"].pk}, {"place": place, "role": "viewer"}, changes=True)
-
-
-def _invite(found: Stage) -> Act:
-    place = f"project:{found.tenant.projects['language'].pk}"
-    form: dict[str, object] = {"email": "nora@new.example", "place": place, "role": "viewer"}
-    return Act("olivia", form=form, changes=True)
-
-
-def _on_invitation(*, changes: bool) -> Callable[[Stage], Act]:
-    return lambda found: Act("olivia", {"invitation_id": places.invited(found.tenant)[0].pk}, changes=changes)
-
-
-def _join(found: Stage) -> Act:
-    aurora = found.tenant
-    alice = aurora.people["alice"].email
-    _, secret = places.invited(aurora, alice, role="auditor", place=aurora.organization)
-    return Act("alice", form={"code": secret}, changes=True)
-
-
 def _take_back(found: Stage) -> Act:
     return Act("olivia", {"membership_id": places.membership_of(found.tenant, "bob").pk})
 
@@ -322,7 +300,23 @@ _SETTINGS: dict[str, object] = {"name": "Aurora Labs", "time_zone": "Europe/Pari
 _TEAM: dict[str, object] = {"name": "Seeing", "slug": "seeing"}
 _CLOSE: dict[str, object] = {"confirmed": "aurora", "password": house.PASSWORD}
 
+_SIGN_IN = "/organization/sign-in"
+
+
+def _on_stream(form: dict[str, object], *, changes: bool = False) -> Callable[[Stage], Act]:
+    return lambda found: Act("olivia", {"stream_id": stream(found.tenant).pk}, form, changes=changes)
+
+
 SCENARIOS: dict[str, Callable[[Stage], Act]] = {
+    "/audit/views": lambda _: Act("olivia", form={"name": "Mine", "query": '{"q": "x"}'}, changes=True),
+    "/audit/views/<uuid:view_id>/remove": lambda found: Act("olivia", {"view_id": saved_view(found.tenant).pk}),
+    "/audit/streams/new": lambda _: Act("olivia", form={"name": "lake", "url": ADDRESS}, changes=True),
+    "/audit/streams/<uuid:stream_id>/change": _on_stream({"name": "lake", "url": ADDRESS}, changes=True),
+    "/audit/streams/<uuid:stream_id>/switch": _on_stream({}, changes=True),
+    "/audit/streams/<uuid:stream_id>/rotate": _on_stream({}),
+    "/audit/streams/<uuid:stream_id>/test": _on_stream({}),
+    "/audit/streams/<uuid:stream_id>/remove": _on_stream({}),
+    "/audit/keeping/set": lambda _: Act("olivia", form={"keep_days": "400"}, changes=True),
     "/join": _join,
     "/organization/settings/change": lambda _: Act("olivia", form=_SETTINGS, changes=True),
     "/organization/leave": lambda _: Act("victor"),

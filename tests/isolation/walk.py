@@ -141,8 +141,9 @@ def form(one: Address, ids: Ids) -> dict[str, object]:
         "/tokens": {"name": "script", "expires": "30"},
         "/quotas/<uuid:quota_id>/limit": {"limit": "12"},
         "/audit/views": {"name": "Stops", "query": '{"verb": "workload.stopped"}'},
-        "/audit/streams": {"name": "lake", "url": "https://lake.example/in"},
-        "/audit/keeping": {"keep_days": "400"},
+        "/audit/streams/new": {"name": "lake", "url": "https://lake.example/in"},
+        "/audit/streams/<uuid:stream_id>/change": {"name": "lake", "url": "https://lake.example/in"},
+        "/audit/keeping/set": {"keep_days": "400"},
     }
     return forms.get(one.path, {})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.look import money, samples, work
+from tests.look import money, proof, samples, work
 from tests.look.samples import Sample
 
 PAGES: Mapping[str, Sample] = {
@@ -37,6 +37,10 @@ PAGES: Mapping[str, Sample] = {
     "audit": Sample("portal/audit/list.html", money.audit),
     "audit-empty": Sample("portal/audit/list.html", money.audit_empty),
     "audit-event": Sample("portal/audit/event.html", money.audit_event),
+    "audit-streams": Sample("portal/audit/streams.html", proof.streams),
+    "audit-streams-empty": Sample("portal/audit/streams.html", proof.streams_empty),
+    "audit-streams/rows": Sample("portal/audit/_streams.html", proof.streams),
+    "audit-keeping": Sample("portal/audit/keeping.html", proof.keeping),
     "audit-event-denied": Sample("portal/audit/event.html", money.audit_event_denied),
     "tokens": Sample("portal/tokens/list.html", money.tokens),
     "tokens-empty": Sample("portal/tokens/list.html", money.tokens_empty),

@@ -57,7 +57,8 @@ def audit_list(request: HttpRequest) -> HttpResponse:
     context |= {"views": _views(actor, manages), "save_url": reverse("audit-view-save"), "manages": manages}
     if request.headers.get("HX-Target") == "events":
         return render(request, "portal/audit/_events.html", context)
-    return render(request, "portal/audit/list.html", {**context, **choices(log)})
+    ways = {"streams_url": reverse("audit-streams"), "keeping_url": reverse("audit-keeping")}
+    return render(request, "portal/audit/list.html", {**context, **choices(log), **ways})
 
 
 @route(permission=Permission.VIEW_AUDIT, verb="audit.viewed")
