@@ -33,7 +33,7 @@ from provisioning.enums import State
 from provisioning.permissions import may_act, may_enter, may_operate
 from provisioning.selectors.catalogue import prices_for
 from provisioning.selectors.spans import extension, volume_kept, warning
-from provisioning.selectors.workloads import latest_activity, stop_forecast, timeline, workload_for
+from provisioning.selectors.workloads import final_end_of, latest_activity, stop_forecast, timeline, workload_for
 from tenants.enums import Permission
 from tenants.selectors import people_by_id
 
@@ -138,7 +138,7 @@ def _urls(workload: Workload) -> dict[str, str]:
 
 def _head(request: HttpRequest, workload: Workload) -> dict[str, object]:
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    tone, word = state_words(workload.state)
+    tone, word = state_words(workload.state, workload.reason)
     acts, state = may_act(actor, workload), State(workload.state)
     shown = {
         "id": workload.pk,
@@ -156,7 +156,7 @@ def _head(request: HttpRequest, workload: Workload) -> dict[str, object]:
         "may_stop": acts and state in _ENDABLE,
         "may_start": acts and state is State.STOPPED,
         "may_retry": acts and state is State.FAILED,
-        "may_keep": acts and state is State.RUNNING,
+        "may_keep": acts and state is State.RUNNING and not _ends_finally(workload),
         "may_delete": acts and state not in _GONE,
         "may_force": state is State.DELETING and may_operate(actor, workload),
     }
@@ -236,13 +236,19 @@ def _stops(workload: Workload) -> dict[str, object]:
     return {
         "stops": {
             "at": at,
-            "rule": f"Stops {rule_words(found.rule)}." if found.rule else "No rule applies.",
+            "rule": f"Stops {rule_words(found.rule, found.policy)}." if found.rule else "No rule applies.",
             "sign": source_words(found.source),
             "sign_at": found.last_activity_at,
             "soon": at is not None and at - now <= warning(),
             "keep_until": now + extension(),
         }
     }
+
+
+def _ends_finally(workload: Workload) -> bool:
+    """Whether a policy ends it sooner than one click could keep it."""
+    final = final_end_of(workload)
+    return final is not None and final <= timezone.now() + extension()
 
 
 def _activity(workload: Workload) -> dict[str, object]:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tenants.models import Project
 
 _USUAL_DISK_GIB = 20
+_SHOWN = ("project", "image", "name", "disk_gib", "labels", "justification", "volume")
 
 
 class LaunchForm(forms.Form):
@@ -47,9 +48,32 @@ class LaunchForm(forms.Form):
     disk_gib = forms.IntegerField(
         label="Disk, GiB", min_value=1, max_value=65_536, help_text="Files stay on it while the workspace is stopped."
     )
+    labels = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="One a line, such as experiment=baseline. A policy may ask for some.",
+    )
+    justification = forms.CharField(
+        label="Why",
+        required=False,
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="For whoever has to approve it, where a policy asks for approval.",
+    )
     kind = forms.ChoiceField(choices=[(kind.value, kind.value) for kind in Kind], widget=forms.HiddenInput)
     shape = forms.CharField(max_length=60, widget=forms.HiddenInput, error_messages={"required": "Choose a shape."})
     volume = forms.UUIDField(required=False, widget=forms.HiddenInput)
+
+    def clean_labels(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for line in str(self.cleaned_data["labels"]).splitlines():
+            name, equals, value = (part.strip() for part in line.partition("="))
+            if not line.strip():
+                continue
+            if not equals or not name or not value:
+                raise forms.ValidationError(f"“{line.strip()[:40]}” is not name=value.")
+            found[name] = value
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +111,7 @@ def launch_page(request: HttpRequest) -> HttpResponse:
             spec=_spec(form),
             now=scene.now,
             request_key=request.POST.get("idempotency_key", "").replace("\0", "")[:200],
+            justification=form.cleaned_data["justification"],
         )
     except Invalid as error:
         for each in error.errors:
@@ -150,6 +175,7 @@ def _first_values(scene: Scene, asked: QueryDict) -> dict[str, object]:
         "kind": Kind.WORKSPACE.value,
         "shape": shape,
         "volume": str(scene.volume.pk) if scene.volume else "",
+        "labels": asked.get("labels", ""),
     }
 
 
@@ -175,6 +201,7 @@ def _spec(form: LaunchForm) -> WorkloadSpec:
         disk_gib=data["disk_gib"],
         name=data["name"],
         volume_id=data["volume"],
+        labels=data["labels"],
     )
 
 
@@ -202,7 +229,9 @@ def _page(
     chosen = form.data.get("shape", "")
     context = {
         "form": form,
-        "fields": [form[name] for name in ("project", "image", "name", "disk_gib", "volume")],
+        "fields": [
+            form[name] for name in ("project", "image", "name", "disk_gib", "labels", "justification", "volume")
+        ],
         "kinds": [{"value": Kind.WORKSPACE.value, "title": "Workspace", "detail": "JupyterLab", "checked": True}],
         "shapes": [_choice(offer, chosen, organization_of(scene.actor).currency) for offer in scene.shapes],
         "key": form.data.get("idempotency_key") if status >= 400 else str(uuid7()),

@@ -16,7 +16,7 @@ from portal.web.quotas import resource_words
 from provisioning.enums import Starts
 from provisioning.selectors.launching import Preview
 
-_CARRIED = ("project", "image", "name", "disk_gib")
+_CARRIED = ("project", "image", "name", "disk_gib", "labels")
 
 
 def panel_of(
@@ -26,6 +26,7 @@ def panel_of(
     running, stopped = _rate(found.running), _rate(found.stopped)
     return {
         "verdict": _verdict(found, refusal),
+        "warnings": [reason.message for reason in found.verdict.warnings],
         "quotas": [
             {
                 "label": resource_words(quota.resource)[0],
@@ -55,6 +56,7 @@ def panel_of_refusal(messages: Sequence[str]) -> dict[str, object]:
     """For a form that says something that cannot be meant yet."""
     return {
         "verdict": {"tone": "bad", "title": "Not yet", "reasons": list(messages), "allowed": False},
+        "warnings": [],
         "quotas": [],
         "costs": [],
         "rate": None,
@@ -66,11 +68,16 @@ def panel_of_refusal(messages: Sequence[str]) -> dict[str, object]:
 
 def _verdict(found: Preview, refusal: Refused | None) -> dict[str, object]:
     verdict = found.verdict
-    reasons = refusal.reasons if refusal else verdict.reasons
+    reasons = refusal.reasons if refusal else verdict.failing if verdict.denied else ()
     if reasons:
         asks = {reason.ask for reason in reasons if reason.ask}
         words = [reason.message for reason in reasons] + [f"Ask {ask}." for ask in sorted(asks)]
         return {"tone": "bad", "title": "Cannot be launched", "reasons": words, "allowed": not verdict.reasons}
+    if verdict.awaits:
+        who = "Two people" if verdict.deciders > 1 else "Somebody"
+        words = [reason.message for reason in verdict.approvals]
+        detail = f"{who} who may decide it must agree first. It holds nothing until then."
+        return {"tone": "wait", "title": "Needs approval", "reasons": [*words, detail], "allowed": True, "asks": True}
     if verdict.starts is Starts.NOW:
         return {"tone": "good", "title": "Starts now", "detail": _left(found), "allowed": True}
     waits = verdict.waits.message if verdict.waits else "Waits for capacity."

@@ -91,7 +91,7 @@ def rows_context(actor: Actor, workloads: Sequence[Workload], rows_url: str) -> 
 
 
 def _row(workload: Workload, exact: Fraction, money: object, currency: str) -> dict[str, object]:
-    tone, word = state_words(workload.state)
+    tone, word = state_words(workload.state, workload.reason)
     forecast = stop_forecast(workload)
     return {
         "id": workload.pk,
@@ -107,7 +107,7 @@ def _row(workload: Workload, exact: Fraction, money: object, currency: str) -> d
         "cost": money,
         "cost_exact": exactly(exact, currency),
         "stops_at": forecast.will_stop_at if forecast else None,
-        "stops_why": rule_words(forecast.rule) if forecast else "",
+        "stops_why": rule_words(forecast.rule, forecast.policy) if forecast else "",
     }
 
 

@@ -32,8 +32,10 @@ _VERDICTS = {
 }
 
 
-def state_words(state: str) -> tuple[str, str]:
-    """Tone and word of a state."""
+def state_words(state: str, reason: Mapping[str, object] | None = None) -> tuple[str, str]:
+    """Tone and word of a state. What waits for somebody's word says so."""
+    if state == State.REQUESTED and (reason or {}).get("code") == "awaiting_approval":
+        return "wait", "Awaiting approval"
     return _STATES[State(state)]
 
 
@@ -47,8 +49,10 @@ def reason_help(reason: Mapping[str, object] | None) -> str:
     return f"Ask {ask}." if ask else ""
 
 
-def rule_words(rule: Rule | None) -> str:
-    return _RULES.get(rule, "") if rule else ""
+def rule_words(rule: Rule | None, policy: str = "") -> str:
+    """By which rule it stops, and which policy set that."""
+    words = _RULES.get(rule, "") if rule else ""
+    return f"{words}, by the rule {policy}" if policy else words
 
 
 def source_words(source: str) -> str:
