@@ -25,6 +25,12 @@ WORDS = {
         "≤ 1.2",
         "–",
     ),
+    "b1-alike": (
+        "The same click beside a JupyterLab that starts as our image does: the platform's own part",
+        "bare JupyterLab, our start",
+        "–",
+        "–",
+    ),
     "b3": ("Authenticated workspace proxy, CPU per request", "configurable-http-proxy 5", "≤ 1", "≤ 1/3"),
     "e1": (
         "API list of 50 workloads among 10,000, roles applied",
