@@ -187,9 +187,12 @@ def _inviter_may_still(invitation: Invitation) -> None:
     """An invitation is worth what its inviter may do at the time that it is taken up."""
     if invitation.invited_by is None:
         return
-    if not User.objects.filter(pk=invitation.invited_by, is_active=True).exists():
+    person = User.objects.filter(pk=invitation.invited_by, is_active=True).first()
+    if person is None:
         raise _gone()
-    inviter = Actor(ActorKind.USER, invitation.invited_by, invitation.organization_id)
+    inviter = Actor(
+        ActorKind.USER, person.pk, invitation.organization_id, label=person.email, platform_role=person.platform_role
+    )
     try:
         memberships.may_manage(inviter, invitation.place, invitation.role)
     except SteelyardError:

@@ -13,9 +13,9 @@ from core import audit
 from core.errors import Conflict, FieldError, Forbidden, Invalid, NotFound
 from core.locks import lock
 from core.types import Actor, Json
-from tenants.enums import Origin, Permission, Role
+from tenants.enums import Origin, Permission, PlatformPermission, Role
 from tenants.models import Membership, Organization, Project, Team, User
-from tenants.permissions import Place, authorize, permissions_on
+from tenants.permissions import Place, authorize, permissions_on, platform_permissions_on
 from tenants.roles import ORGANIZATION_ROLES, PROJECT_ROLES, on_team, permissions_of
 from tenants.selectors.places import belongs
 from tenants.services.projection import project_grants
@@ -159,12 +159,21 @@ def may_manage(actor: Actor, place: Place, role: str) -> None:
     if role not in fits:
         words = ", ".join(sorted(fits))
         raise Invalid([FieldError("role", "does_not_fit", f"On a {place.ref.kind} the roles are {words}.")])
+    if _gives_the_first_owner(actor, place, role):
+        return
     needed = Permission.MANAGE_PROJECT if isinstance(place, Project) else Permission.MANAGE_MEMBERS
     authorize(actor, needed, place)
     refuse_closed(organization_of_place(place))
     missing = _granted_by(role, place) - permissions_on(actor, place)
     if missing:
         raise Forbidden(sorted(missing)[0], place.ref)
+
+
+def _gives_the_first_owner(actor: Actor, place: Place, role: str) -> bool:
+    """The platform founds organisations, and gives one its owner while it has none."""
+    if role != Role.OWNER or PlatformPermission.MANAGE_TENANTS not in platform_permissions_on(actor):
+        return False
+    return isinstance(place, Organization) and not Membership.objects.filter(role=Role.OWNER).exists()
 
 
 def _granted_by(role: str, place: Place) -> frozenset[Permission]:

@@ -2,40 +2,56 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 from zoneinfo import available_timezones
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from core import audit, scope
 from core.errors import FieldError, Invalid, NotFound
 from core.ids import uuid7
 from core.types import Actor, Json
-from tenants.enums import Permission
+from tenants.enums import Permission, PlatformPermission
 from tenants.models import Organization, Project
-from tenants.permissions import authorize
+from tenants.permissions import authorize, authorize_platform
 from tenants.services import names, projects
 from tenants.services.projects import ProjectFacts
 from tenants.services.standing import refuse_closed
 
+_CURRENCY = re.compile(r"[A-Z]{3}")
 CHANGEABLE = frozenset({"name", "time_zone"})
 
 
 def found_organization(
     *, actor: Actor, slug: str, name: str, currency: str, time_zone: str, now: datetime
 ) -> Organization:
-    """A new tenant. Opens its scope, since nothing of it exists before. The caller's act is the platform's."""
+    """A new tenant, founded by the platform. Opens its scope, since nothing of it exists before.
+
+    Raises Invalid, also for a slug that any organisation ever had.
+    """
+    authorize_platform(actor, PlatformPermission.MANAGE_TENANTS)
+    _check({"name": name, "time_zone": time_zone, "currency": currency})
     names.check_slug(slug)
     organization = Organization(
         pk=uuid7(), slug=slug, name=name, currency=currency, time_zone=time_zone, created_at=now
     )
     with scope.of_organization(organization.pk):
-        organization.save(force_insert=True)
+        _insert(organization)
         names.claim(organization_id=organization.pk, name=slug, now=now)
         audit.record(actor, "organization.founded", organization.ref, now=now, after={"slug": slug})
     return organization
+
+
+def _insert(organization: Organization) -> None:
+    try:
+        with transaction.atomic():
+            organization.save(force_insert=True)
+    except IntegrityError as error:
+        taken = FieldError("slug", "taken", f"{organization.slug} is taken. Choose another.")
+        raise Invalid([taken]) from error
 
 
 @transaction.atomic
@@ -99,5 +115,7 @@ def _check(wanted: Mapping[str, str]) -> None:
         errors.append(FieldError("name", "missing", "A name has 1 to 120 letters."))
     if zone is not None and zone not in available_timezones():
         errors.append(FieldError("time_zone", "unknown", "Name a time zone, such as Europe/Berlin."))
+    if "currency" in wanted and _CURRENCY.fullmatch(wanted["currency"]) is None:
+        errors.append(FieldError("currency", "malformed", "Name a currency by its three letters, such as EUR."))
     if errors:
         raise Invalid(errors)

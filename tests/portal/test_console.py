@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from core import scope
 from core.models import AuditEvent
 from core.types import PLATFORM_ORGANIZATION_ID
 from tenants.enums import PlatformPermission, PlatformRole
-from tenants.models import Organization
+from tenants.models import Membership, Organization
 from tenants.permissions import platform_permissions_on
+from tenants.selectors import organization_ids_of_user
 from tenants.selectors.quotas import organization_quotas
+from tenants.services import invitations
 from tests import governed, house
 
 pytestmark = pytest.mark.django_db
@@ -73,6 +78,46 @@ class TestTenants:
             house.found(f"more-{number}", projects=("one",))
 
         assert _queries(client) == few
+
+
+class TestFounding:
+    FORM = {"name": "Cygnus", "slug": "cygnus", "currency": "EUR", "time_zone": "Europe/Oslo"}
+
+    def test_a_new_organisation_gets_its_owner_by_invitation(self, aurora, paula):
+        client = house.client_for(aurora, "paula")
+
+        founded = client.post("/console/found", self.FORM)
+        page = client.post("/console/tenants/cygnus/owner", {"email": "cora@cygnus.example"}).content.decode()
+
+        assert founded.headers["Location"] == "/console/tenants/cygnus"
+        secret = re.search(r"code=([A-Za-z0-9_-]+)", page)[1]
+        cora = invitations.register(secret=secret, full_name="Cora", password=house.PASSWORD, now=timezone.now())
+        [organization_id] = organization_ids_of_user(cora.pk)
+        with scope.of_organization(organization_id):
+            assert Membership.objects.get().role == "owner"
+        assert "Nobody owns" not in client.get("/console/tenants/cygnus").content.decode()
+
+    def test_the_platform_gives_no_second_owner(self, aurora, borealis, paula):
+        answer = house.client_for(aurora, "paula").post("/console/tenants/borealis/owner", {"email": "x@y.example"})
+
+        assert answer.status_code == 403
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"slug": "borealis"},
+            {"slug": "api"},
+            {"slug": "X"},
+            {"currency": "euro"},
+            {"time_zone": "Mars"},
+            {"name": ""},
+        ],
+        ids=str,
+    )
+    def test_says_what_is_wrong(self, aurora, borealis, paula, wrong):
+        answer = house.client_for(aurora, "paula").post("/console/found", self.FORM | wrong)
+
+        assert answer.status_code == 400
 
 
 class TestGoverning:

@@ -1,4 +1,4 @@
-"""What the platform does to an organisation: its standing and its own quotas."""
+"""What the platform does to an organisation: founding it, its standing, its own quotas."""
 
 from __future__ import annotations
 
@@ -6,18 +6,48 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from core.errors import FieldError, Invalid
 from core.routes import route
 from core.types import ObjectRef
 from portal.web.console import frame
-from tenants.enums import PlatformPermission
+from portal.web.console.tenants import tenant_page
+from tenants.enums import PlatformPermission, Role
 from tenants.selectors.quotas import organization_quota
-from tenants.services import quotas, standing
+from tenants.services import invitations, organizations, quotas, standing
+from tenants.services.invitation_mail import link_of
 from tenants.services.quotas import Terms
 
 P = PlatformPermission
+
+
+@route(permission=P.MANAGE_TENANTS, verb="organization.founded", scoped=False)
+@require_POST
+def found(request: HttpRequest) -> HttpResponse:
+    """A new organisation. It has nobody until its owner takes up an invitation."""
+    words = {name: request.POST.get(name, "").strip() for name in ("slug", "name", "currency", "time_zone")}
+    organization = organizations.found_organization(
+        actor=request.actor,  # type: ignore[attr-defined]
+        now=timezone.now(),
+        **words,
+    )
+    messages.success(request, f"{organization.name} is founded. Invite its owner.")
+    return redirect("console-tenant", organization.slug)
+
+
+@route(permission=P.MANAGE_TENANTS, verb="invitation.created", scoped=False)
+@never_cache
+@require_POST
+def invite_owner(request: HttpRequest, slug: str) -> HttpResponse:
+    """Invite the first owner; the link is shown this once, beside the mail that brings it."""
+    organization = frame.tenant_at(request, P.MANAGE_TENANTS, slug, _named(slug))
+    with frame.inside(request, P.MANAGE_TENANTS, organization.pk) as actor:
+        invitation, secret = invitations.create(
+            actor=actor, place=organization, email=request.POST.get("email", ""), role=Role.OWNER, now=timezone.now()
+        )
+    return tenant_page(request, slug, invited=invitation.email, link=link_of(secret))
 
 
 @route(permission=P.MANAGE_TENANTS, verb="organization.suspended", scoped=False)

@@ -12,10 +12,11 @@ from django.views.decorators.http import require_GET
 from core import scope
 from core.routes import route
 from core.types import Actor
+from portal.mail import goes_to_files
 from portal.web.console import frame
 from portal.web.quotas import resource_words
 from provisioning.selectors.fleet import Running, running_by_organization, running_by_project
-from tenants.enums import PlatformPermission, PrincipalKind, Resource, Standing
+from tenants.enums import PlatformPermission, PrincipalKind, Resource, Role, Standing
 from tenants.permissions import platform_permissions_on
 from tenants.selectors import projects_by_slug
 from tenants.selectors.platform import headcounts, principals_here, tenant_by_slug, tenants_matching
@@ -33,13 +34,14 @@ _TONES = {Standing.GOOD: "good", Standing.SUSPENDED: "bad", Standing.CLOSED: "wa
 def tenant_list(request: HttpRequest) -> HttpResponse:
     """By slug, fifty a page, with what runs in each; a constant number of queries."""
     words, after = request.GET.get("q", "").strip()[:120], request.GET.get("after", "")[:40]
-    with frame.across(request, PlatformPermission.VIEW_TENANTS, "tenant.listed"):
+    with frame.across(request, PlatformPermission.VIEW_TENANTS, "tenant.listed") as actor:
         found = tenants_matching(words)
         rows = list((found.filter(slug__gt=after) if after else found)[: PAGE + 1])
         shown = rows[:PAGE]
         ids = [row.pk for row in shown]
         running, heads = running_by_organization(ids), headcounts(ids)
     context: dict[str, object] = {
+        "may_found": PlatformPermission.MANAGE_TENANTS in platform_permissions_on(actor),
         "tenants": [_row(row, running[row.pk], heads[row.pk]) for row in shown],
         "chosen": {"q": words},
         "next": f"?q={words}&after={shown[-1].slug}" if len(rows) > PAGE else "",
@@ -51,6 +53,11 @@ def tenant_list(request: HttpRequest) -> HttpResponse:
 @require_GET
 def tenant_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """One organisation: its projects, what runs there, who belongs to it. Never what is inside a workspace."""
+    return tenant_page(request, slug)
+
+
+def tenant_page(request: HttpRequest, slug: str, *, invited: str = "", link: str = "") -> HttpResponse:
+    """The page, and after an invitation its link, this once."""
     with frame.across(request, PlatformPermission.VIEW_TENANTS, "tenant.viewed") as actor:
         organization = tenant_by_slug(slug)
         running = running_by_organization([organization.pk])[organization.pk]
@@ -67,6 +74,10 @@ def tenant_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "principals": _principals(principals),
         "quotas": [_limit(row) for row in limits],
         "resources": Resource.values,
+        "invited": invited,
+        "link": link,
+        "files": goes_to_files(),
+        "ownerless": not any(row.role == Role.OWNER for row in principals),
         "may": _acts(actor, organization),
     }
     return frame.page(request, "portal/console/tenant.html", context)
@@ -133,6 +144,7 @@ def _acts(actor: Actor, organization: Organization) -> dict[str, bool]:
     open_ = organization.standing != Standing.CLOSED
     return {
         "impersonate": open_ and PlatformPermission.IMPERSONATE in held,
+        "invite_owner": open_ and PlatformPermission.MANAGE_TENANTS in held,
         "suspend": organization.standing == Standing.GOOD and PlatformPermission.MANAGE_TENANTS in held,
         "restore": organization.standing == Standing.SUSPENDED and PlatformPermission.MANAGE_TENANTS in held,
         "set_quota": open_ and PlatformPermission.MANAGE_TENANT_QUOTA in held,
