@@ -91,6 +91,17 @@ def _limit(found: Stage) -> Act:
         return Act("olivia", {"quota_id": Quota.objects.earliest("pk").pk}, {"limit": "11"}, changes=True)
 
 
+def _ask_for_quota(found: Stage) -> Act:
+    with found.tenant.scope():
+        ids = {"quota_id": Quota.objects.filter(project=found.tenant.projects["vision"]).earliest("pk").pk}
+    return Act("alice", ids, {"limit": "99", "justification": "The benchmark of the new encoder."}, changes=True)
+
+
+def _define_quota(found: Stage) -> Act:
+    place = f"user:{found.tenant.people['alice'].pk}"
+    return Act("olivia", form={"place": place, "resource": "vcpus", "limit": "8"}, changes=True)
+
+
 def _revoke(found: Stage) -> Act:
     house.token_for(found.tenant, "alice")
     with found.tenant.scope():
@@ -356,6 +367,8 @@ SCENARIOS: dict[str, Callable[[Stage], Act]] = {
     "/tokens": lambda _: Act("alice", form={"name": "script", "expires": "30"}),
     "/tokens/<uuid:token_id>/revoke": _revoke,
     "/quotas/<uuid:quota_id>/limit": _limit,
+    "/quotas/<uuid:quota_id>/ask": _ask_for_quota,
+    "/quotas/define": _define_quota,
     "/console/tenants/<slug:slug>/act-for/<uuid:person_id>": _act_for,
     "/acting/end": _end_acting,
     f"{_SIGN_IN}/second-factor": lambda _: Act("olivia", form={"required": "yes"}, changes=True),
