@@ -18,7 +18,7 @@ from core.routes import ANONYMOUS, route
 from core.types import Actor
 from portal.web.here import project_here
 from portal.web.numbers import exactly, rate
-from portal.web.quotas import resource_words
+from portal.web.quotas_shown import resource_words
 from portal.web.workloads.rows import Standing, rows_context, standing_of, with_relations
 from provisioning.selectors.workloads import living_workloads_visible_to
 from tenants.selectors import quota_lines

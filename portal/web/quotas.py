@@ -1,13 +1,13 @@
-"""Quotas of a project: limit, used, left, and who holds what."""
+"""Quotas that count in a project: limits, what is used, reserved and borrowed, who holds it, and asking for more."""
 
 from __future__ import annotations
 
+from datetime import date, datetime, time, timedelta
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
@@ -15,75 +15,83 @@ from core.errors import FieldError, Invalid
 from core.routes import route
 from core.types import Actor
 from portal.web.here import project_here
+from portal.web.quotas_shown import page_of, resource_words
 from tenants.enums import Permission
-from tenants.permissions import holds
-from tenants.selectors import held_of, people_sharing, quotas_visible_to
-from tenants.services import quotas
+from tenants.selectors.quotas import quota_place_for
+from tenants.services import quota_requests, quotas
 
-RESOURCE_WORDS = {
-    "workloads": ("Workloads", ""),
-    "accelerators": ("All accelerators", "devices"),
-    "vcpus": ("vCPU", ""),
-    "memory_gib": ("Memory", "GiB"),
-    "storage_gib": ("Storage", "GiB"),
-}
-
-
-def resource_words(resource: str) -> tuple[str, str]:
-    """Label and unit of a quota's resource as pages write it."""
-    base, _, model = resource.partition("/")
-    return (model, "devices") if model else RESOURCE_WORDS.get(base, (base, ""))
+_LONGEST = 13
 
 
 @route(permission=Permission.VIEW_QUOTA, verb="quota.viewed")
 @require_GET
 def quota_list(request: HttpRequest) -> HttpResponse:
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    project = project_here(request)
-    rows = list(quotas_visible_to(actor).filter(project_id=project.pk)) if project else []
-    held = held_of(rows)
-    may_edit = project is not None and holds(actor, Permission.MANAGE_QUOTA, project)
-    context = {
-        "project": project.name if project else "",
-        "people": people_sharing(project.pk) if project else 0,
-        "quotas": [
-            {
-                "id": row.pk,
-                "label": resource_words(row.resource)[0],
-                "unit": resource_words(row.resource)[1],
-                "limit": row.limit,
-                "used": row.used,
-                "holders": [
-                    {
-                        "label": hold.label,
-                        "amount": hold.amount,
-                        "url": _holder_url(hold.kind, hold.id),
-                    }
-                    for hold in held[row.pk].holds
-                ],
-                "edit_url": reverse("quota-limit", args=[row.pk]) if may_edit else "",
-            }
-            for row in rows
-        ],
-    }
+    context = page_of(actor, project_here(request), now=timezone.now())
     return render(request, "portal/quotas/list.html", context)
 
 
 @route(permission=Permission.MANAGE_QUOTA, verb="quota.limit_set")
 @require_POST
 def quota_limit(request: HttpRequest, quota_id: UUID) -> HttpResponse:
-    word = request.POST.get("limit", "").strip()
-    if not word.isascii() or not word.isdigit():
-        raise Invalid([FieldError("limit", "not_a_number", "A limit is a whole number, such as 8.")])
+    said = request.POST
+    lends = said.get("lend_limit")
     changed = quotas.set_limit(
         actor=request.actor,  # type: ignore[attr-defined]
         quota_id=quota_id,
-        limit=int(word),
+        limit=_whole(said.get("limit", ""), "limit"),
+        borrow_limit=_whole(said["borrow_limit"], "borrow_limit") if "borrow_limit" in said else quotas.KEEP,
+        lend_limit=quotas.KEEP if lends is None else _whole(lends, "lend_limit") if lends.strip() else None,
         now=timezone.now(),
     )
-    messages.success(request, f"{resource_words(changed.resource)[0]}: the limit is {changed.limit} now.")
+    messages.success(request, f"{resource_words(changed.resource)[0]}: the limit is {changed.limit:,} now.")
     return redirect("quotas")
 
 
-def _holder_url(kind: str, holder_id: UUID) -> str:
-    return reverse("workload", args=[holder_id]) if kind == "workload" else reverse("volumes")
+@route(permission=Permission.MANAGE_QUOTA, verb="quota.defined")
+@require_POST
+def quota_define(request: HttpRequest) -> HttpResponse:
+    actor: Actor = request.actor  # type: ignore[attr-defined]
+    kind, _, key = request.POST.get("place", "").partition(":")
+    made = quotas.define_one(
+        actor=actor,
+        place=quota_place_for(actor, kind, key),
+        resource=request.POST.get("resource", "").strip(),
+        terms=quotas.Terms(_whole(request.POST.get("limit", ""), "limit")),
+        now=timezone.now(),
+    )
+    messages.success(request, f"{resource_words(made.resource)[0]}: the limit is {made.limit:,}.")
+    return redirect("quotas")
+
+
+@route(permission=Permission.REQUEST_QUOTA, verb="approval.asked")
+@require_POST
+def quota_ask(request: HttpRequest, quota_id: UUID) -> HttpResponse:
+    quota_requests.ask(
+        actor=request.actor,  # type: ignore[attr-defined]
+        quota_id=quota_id,
+        limit=_whole(request.POST.get("limit", ""), "limit"),
+        justification=request.POST.get("justification", ""),
+        until=_end_of_day(request.POST.get("until", "")),
+        now=timezone.now(),
+    )
+    messages.success(request, "Asked. You see here what becomes of it.")
+    return redirect("quotas")
+
+
+def _whole(word: str, field: str) -> int:
+    digits = word.strip()
+    if not digits.isascii() or not digits.isdigit() or len(digits) > _LONGEST:
+        raise Invalid([FieldError(field, "not_a_number", "A limit is a whole number, such as 8.")])
+    return int(digits)
+
+
+def _end_of_day(word: str) -> datetime | None:
+    """The first instant after that day, where the person is."""
+    if not word.strip():
+        return None
+    try:
+        after = date.fromisoformat(word.strip()) + timedelta(days=1)
+        return timezone.make_aware(datetime.combine(after, time()))
+    except (ValueError, OverflowError):
+        raise Invalid([FieldError("until", "not_a_date", "Until when reads like 2026-12-31.")]) from None

@@ -92,6 +92,14 @@ def on_level(level: str) -> Q:
     )
 
 
+def counting_in(project: Project | None) -> Q:
+    """The condition on a visible quota that it counts in a project, or is a person's."""
+    here = Q(pk__in=[]) if project is None else Q(project=project)
+    if project is not None and project.team_id is not None:
+        here |= Q(team_id=project.team_id)
+    return here | Q(user__isnull=False) | Q(project=None, team=None, user=None)
+
+
 def quota_place_for(actor: Actor, kind: str, asked: str) -> Place | User:
     """What a quota may stand on, if the actor may see it: a person is one of the organisation's. Raises NotFound."""
     if kind != QuotaLevel.USER:

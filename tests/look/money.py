@@ -119,30 +119,74 @@ def invoice_empty() -> Context:
 
 
 def quotas() -> Context:
-    def quota(name: str, label: str, unit: str, limit: int, used: int, *, edit: bool = True) -> Thing:
-        holders = (
-            [
-                Thing(label="sam-finetune-04", amount=used - 1, url="#"),
-                Thing(label="segmentation-notes", amount=1, url="#"),
-            ]
-            if used
-            else []
-        )
-        return Thing(
-            id=name, label=label, unit=unit, limit=limit, used=used, holders=holders, edit_url="#" if edit else ""
-        )
+    holders = [
+        Thing(label="sam-finetune-04", amount=6, url="#"),
+        Thing(label="segmentation-notes", amount=1, url="#"),
+    ]
 
+    def quota(name: str, label: str, unit: str, limit: int, used: int, **more: object) -> Thing:
+        known: dict[str, object] = {
+            "id": name,
+            "label": label,
+            "unit": unit,
+            "limit": limit,
+            "least": limit + 1,
+            "used": used,
+            "running": used,
+            "reserved": 0,
+            "borrowed": 0,
+            "borrow_limit": 0,
+            "lend_limit": None,
+            "shares": True,
+            "scale": limit,
+            "raised_until": None,
+            "falls_to": None,
+            "holders": holders if used else [],
+            "edit_url": "#",
+            "ask_url": "",
+        }
+        return Thing(**{**known, **more})
+
+    projects = [Thing(label="vision", amount=12, url=""), Thing(label="language", amount=6, url="")]
+    raised = {"raised_until": NOW + timedelta(days=3), "falls_to": 8}
     return {
         "project": "vision",
-        "people": 6,
-        "quotas": [
-            quota("workloads", "Workspaces", "", 10, 4),
-            quota("accelerators", "Accelerators", "", 24, 9),
-            quota("h100", "H100", "", 16, 9),
-            quota("vcpus", "vCPU", "", 256, 234),
-            quota("memory", "Memory", "GiB", 2048, 2048),
-            quota("storage", "Storage", "GiB", 2000, 0, edit=False),
+        "places": [
+            Thing(
+                title="Project Vision",
+                aside="shared by all who work in it",
+                decides="An owner or admin of the organisation decides.",
+                quotas=[
+                    quota("workloads", "Workloads", "", 10, 4, reserved=1, running=3),
+                    quota("h100", "H100", "devices", 8, 12, running=12, borrowed=4, borrow_limit=4, scale=12),
+                    quota("vcpus", "vCPU", "", 256, 234, ask_url="#", edit_url="", **raised),
+                    quota("memory", "Memory", "GiB", 2048, 2048, lend_limit=512),
+                    quota("storage", "Storage", "GiB", 2000, 0, edit_url=""),
+                ],
+            ),
+            Thing(
+                title="Organisation Aurora",
+                aside="never passed, whatever stands below",
+                decides="The platform's administrator decides.",
+                quotas=[quota("top", "H100", "devices", 24, 18, edit_url="", ask_url="#", holders=projects)],
+            ),
         ],
+        "requests": [
+            Thing(
+                place="vision",
+                label="H100",
+                before=8,
+                limit=16,
+                until=NOW + timedelta(days=14),
+                why="Eight more for the benchmark of the new encoder, until the paper is out.",
+                who="alice@aurora.example",
+                at=NOW - timedelta(hours=2),
+                tone="wait",
+                word="waits",
+            )
+        ],
+        "inbox_url": "#",
+        "define": {"url": "#", "places": [("project:1", "Project Vision")], "resources": ["vcpus"]},
     }
 
 

@@ -33,7 +33,7 @@ PAGES: Mapping[str, Sample] = {
     "invoice": Sample("portal/invoices/draft.html", money.invoice),
     "invoice-empty": Sample("portal/invoices/draft.html", money.invoice_empty),
     "quotas": Sample("portal/quotas/list.html", money.quotas),
-    "quotas-empty": Sample("portal/quotas/list.html", lambda: {"project": "vision", "people": 1}),
+    "quotas-empty": Sample("portal/quotas/list.html", lambda: {"project": "vision"}),
     "audit": Sample("portal/audit/list.html", money.audit),
     "audit-empty": Sample("portal/audit/list.html", money.audit_empty),
     "audit-event": Sample("portal/audit/event.html", money.audit_event),
