@@ -22,6 +22,9 @@ LIMITS = {
     "storage_gib": 2000,
 }
 
+TOPS = {"accelerators": 64, "accelerators/H100": 32}
+"""The most that an organisation holds in all its projects together."""
+
 
 class Credential(TypedDict):
     """One person as the installation file lists them."""

@@ -14,7 +14,7 @@ from core import acts, scope
 from core.acts import Source, SourceKind
 from core.types import Actor, ActorKind, system_actor
 from portal.demo import catalogue
-from portal.demo.people import HOUSES, LIMITS, Credential, House, Person
+from portal.demo.people import HOUSES, LIMITS, TOPS, Credential, House, Person
 from provisioning.services.catalogue import publish_offer
 from tenants.selectors import (
     organization_by_slug,
@@ -23,6 +23,7 @@ from tenants.selectors import (
     projects_by_slug,
     token_by_secret,
 )
+from tenants.selectors.quotas import organization_quota
 from tenants.services import memberships, organizations, people, quotas, tokens
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def seed(credentials: Sequence[Credential], *, now: datetime) -> None:
     by_email = {entry["email"]: entry for entry in credentials}
     for house in HOUSES:
         organization = _seed_organization(house, now)
+        _seed_top(organization, now)
         projects = _seed_projects(house, organization, now)
         for person in house.people:
             credential = by_email[person.email]
@@ -89,6 +91,15 @@ def _seed_organization(house: House, now: datetime) -> Organization:
             time_zone=house.time_zone,
             now=now,
         )
+
+
+def _seed_top(organization: Organization, now: datetime) -> None:
+    """The organisation's own quotas, which the platform sets."""
+    for resource, limit in TOPS.items():
+        with _act(organization):
+            if organization_quota(resource) is None:
+                terms = quotas.Terms(limit)
+                quotas.define_one(actor=SEEDER, place=organization, resource=resource, terms=terms, now=now)
 
 
 def _seed_projects(house: House, organization: Organization, now: datetime) -> Mapping[str, Project]:
