@@ -8,16 +8,19 @@ from core.ids import uuid7
 from core.types import ObjectRef
 from tenants.enums import Decider
 from tenants.models import Approval, PlatformPolicy, Policy
+from tenants.permissions import Place
 from tenants.services import approvals, policies
 from tests.house import SYSTEM, Tenant, an_act
 
 
-def asked(tenant: Tenant, person: str = "alice", *, needed: int = 1, decider: str = "organization") -> Approval:
+def asked(
+    tenant: Tenant, person: str = "alice", *, needed: int = 1, decider: str = "organization", place: Place | None = None
+) -> Approval:
     """An open request in the first project, about something that lies above."""
     request = approvals.Request(
         kind="price",
         subject=ObjectRef("price", str(uuid7()), "gpu-hour/h100"),
-        place=next(iter(tenant.projects.values())),
+        place=place or next(iter(tenant.projects.values())),
         justification="The new contract.",
         payload={"from": {"amount": "2.95", "currency": "USD"}, "to": {"amount": "2.50", "currency": "USD"}},
         rule="prices",

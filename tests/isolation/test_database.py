@@ -227,6 +227,7 @@ class TestTheWebRole:
             "account_emailconfirmation",
             "django_session",  # sessions
             "usersessions_usersession",
+            "mfa_authenticator",  # a person's second factors
             "provisioning_cluster",  # the column `used` alone
             "tenants_user",  # people are global: last sign-in, password, name
         }
@@ -240,6 +241,12 @@ class TestTheWebRole:
         assert {f"{table}.{column}" for table, column in rows} == {
             "tenants_user.password",
             "tenants_accesstoken.secret_hash",
+            "tenants_invitation.secret_hash",
+            "tenants_invitation.mail_secret",  # encrypted, until it is mailed
+            "tenants_identityprovider.client_secret",  # encrypted
+            "core_auditstream.secret",  # encrypted
+            "core_auditstream.former_secret",
+            "core_auditcut.hash",
             "provisioning_entrycode.code_hash",
             "provisioning_workspaceentry.cookie_hash",
             "core_auditevent.hash",

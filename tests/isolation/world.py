@@ -23,6 +23,7 @@ from tests.api.ask import send
 from tests.architecture.test_tables import tenant_owned
 from tests.house import Tenant
 from tests.isolation.web_role import owner_login
+from tests.isolation.world_governed import govern
 from tests.proof import around_the_log
 from tests.provisioning import stage
 
@@ -82,7 +83,10 @@ def _work(world: World, tenant: Tenant, person: str, project: str) -> Ids:
     denied = send(house.api_for(tenant, person), "get", f"/api/v1/workloads/{tenant.organization.pk}")
     assert denied.status_code == 404
     _places(tenant, project)
-    return _ids(tenant, project, running, gone) | {"entry_code": unspent.code, "cookie": entered.cookie_value}
+    governed = govern(tenant, person)
+    return (
+        _ids(tenant, project, running, gone) | governed | {"entry_code": unspent.code, "cookie": entered.cookie_value}
+    )
 
 
 def _places(tenant: Tenant, project: str) -> None:
@@ -137,6 +141,7 @@ def _ids(tenant: Tenant, project: str, running: Workload, gone: Workload) -> Ids
         "event_id": "core.AuditEvent",
         "view_id": "core.AuditView",
         "stream_id": "core.AuditStream",
+        "approval_id": "tenants.Approval",
     }
     catalogue = {
         "region_id": "provisioning.Region",
