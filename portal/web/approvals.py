@@ -21,6 +21,7 @@ from portal.web.approvals_shown import Shown, shown
 from tenants.enums import ApprovalKind, ApprovalState, Permission
 from tenants.selectors import people_by_id
 from tenants.selectors.approvals import approvals_visible_to, approvals_waiting_for, decisions_on
+from tenants.selectors.policies import policies_visible_to
 from tenants.services import approvals
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def _shown(rows: Sequence[Approval], actor: Actor) -> list[Shown]:
     said = decisions_on(row.pk for row in rows)
     ids = {row.asked_by for row in rows if row.asked_by} | {each.by for given in said.values() for each in given}
     people = people_by_id(ids)
+    titles = {policy.rule.name.slug: policy.title for policy in policies_visible_to(actor)} if rows else {}
     now = timezone.now()
     return [
         shown(
@@ -113,6 +115,7 @@ def _shown(rows: Sequence[Approval], actor: Actor) -> list[Shown]:
             approve_url=reverse("approval-approve", args=[row.pk]),
             refuse_url=reverse("approval-refuse", args=[row.pk]),
             subject_url=reverse("workload", args=[row.subject_id]) if row.subject_kind == "workload" else "",
+            titles=titles,
         )
         for row in rows
     ]

@@ -30,14 +30,13 @@ _TITLES: Mapping[str, str] = {
     ApprovalKind.CREDIT: "Give credit to {}",
 }
 _LABELS: Mapping[str, str] = {
-    "shape": "Size",
     "disk_gib": "Disk",
     "from": "Now",
     "to": "Asked",
     "price_per_hour": "Price",
     "max_lifetime_seconds": "Longest life",
 }
-_UNSHOWN = frozenset({"spec"})
+_UNSHOWN = frozenset({"shape", "accelerators"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +91,7 @@ def shown(
     refuse_url: str,
     withdraw_url: str,
     subject_url: str,
+    titles: Mapping[str, str] | None = None,
 ) -> Shown:
     tone, word = _STATES[row.state]
     place = row.project or row.team or row.organization
@@ -105,7 +105,7 @@ def shown(
         asked_by=_name(row.asked_by, people),
         justification=row.justification,
         facts=facts_of(row.payload),
-        rule=row.rule,
+        rule=", ".join((titles or {}).get(name, name) for name in row.rule.split(", ")),
         needed=row.needed,
         agreed=sum(each.verdict == "approved" for each in said),
         tone=tone,

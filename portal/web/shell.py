@@ -156,6 +156,7 @@ def _navigation(
                 ("Roles", "roles", "", True),
                 ("Quotas", "quotas", "gauge", works),
                 ("Approvals", "approvals", "", works),
+                ("Policies", "policies", "", works),
                 ("Audit", "audit", "", Permission.VIEW_AUDIT in held),
                 ("Sign-in", "sign-in", "", Permission.MANAGE_SIGN_IN in held),
                 ("Access tokens", "tokens", "", True),

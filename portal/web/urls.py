@@ -11,6 +11,7 @@ from portal.web.console import governing, impersonation
 from portal.web.console import tenants as console_tenants
 from portal.web.home import home
 from portal.web.organization.urls import urlpatterns as organization_urls
+from portal.web.policies.urls import urlpatterns as policy_urls
 from portal.web.sign_in import coming, ruling
 from portal.web.workloads import acts, detail, launch, rows
 
@@ -49,6 +50,7 @@ urlpatterns = [
     path("approvals/<uuid:approval_id>/refuse", approvals.approval_refuse, name="approval-refuse"),
     path("approvals/<uuid:approval_id>/withdraw", approvals.approval_withdraw, name="approval-withdraw"),
     *organization_urls,
+    *policy_urls,
     path("tokens", tokens.token_list, name="tokens"),
     path("tokens/<uuid:token_id>/revoke", tokens.token_revoke, name="token-revoke"),
     path("tokens/<uuid:token_id>/rotate", tokens.token_rotate, name="token-rotate"),

@@ -331,7 +331,21 @@ def _on_stream(form: dict[str, object], *, changes: bool = False) -> Callable[[S
     return lambda found: Act("olivia", {"stream_id": stream(found.tenant).pk}, form, changes=changes)
 
 
+def _rule_form(**more: object) -> dict[str, object]:
+    return {"title": "No accelerators", "models": [], **more}
+
+
+def _ruled(**form: object) -> Callable[[Stage], Act]:
+    return lambda found: Act("olivia", {"policy_id": governed.ruled(found.tenant).pk}, dict(form), changes=True)
+
+
 SCENARIOS: dict[str, Callable[[Stage], Act]] = {
+    "/policies/new/<slug:kind>": lambda _: Act(
+        "olivia", {"kind": "accelerators"}, _rule_form(slug="no-gpus", mode="observe"), changes=True
+    ),
+    "/policies/preview/<slug:kind>": lambda _: Act("olivia", {"kind": "accelerators"}, _rule_form()),
+    "/policies/<uuid:policy_id>": _ruled(title="Large", accelerators="2", mode="enforce"),
+    "/policies/<uuid:policy_id>/retire": _ruled(),
     "/audit/views": lambda _: Act("olivia", form={"name": "Mine", "query": '{"q": "x"}'}, changes=True),
     "/audit/views/<uuid:view_id>/remove": lambda found: Act("olivia", {"view_id": saved_view(found.tenant).pk}),
     "/audit/streams/new": lambda _: Act("olivia", form={"name": "lake", "url": ADDRESS}, changes=True),

@@ -29,7 +29,7 @@ from portal.web.workloads.words import (
     state_words,
     verdict_words,
 )
-from provisioning.enums import State
+from provisioning.enums import State, VolumeState
 from provisioning.permissions import may_act, may_enter, may_operate
 from provisioning.selectors.catalogue import prices_for
 from provisioning.selectors.spans import extension, volume_kept, warning
@@ -220,7 +220,7 @@ def _cost(request: HttpRequest, workload: Workload) -> dict[str, object]:
         ],
         "so_far": settle(total, currency),
         "so_far_exact": exactly(total, currency),
-        "rate": None if workload.state in _GONE else (running if bound else resting),
+        "rate": running if bound else resting if workload.volume.state == VolumeState.PRESENT else None,
         "charged_to": " · ".join(part for part in (workload.project.name, workload.project.cost_centre) if part),
         "usage_url": reverse("usage"),
         "as_of": now,
