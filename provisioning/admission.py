@@ -173,6 +173,17 @@ def waiting_reason(shape: ShapeFacts, cluster: ClusterFacts, *, ahead: int = 0) 
             used=ahead,
         )
     resource, amount = max(short)
+    can = cluster.schedulable(resource)
+    if amount > can:
+        return Reason(
+            code="waiting_for_capacity",
+            message=f"Waiting: {amount} requested, {can} schedulable in this pool"
+            f" ({unit_of(resource, 2)} of {cluster.slug}).",
+            resource=resource,
+            asked=amount,
+            used=cluster.used.get(resource, 0),
+            limit=can,
+        )
     return Reason(
         code="waiting_for_capacity",
         message=f"Waiting: {amount} {unit_of(resource, amount)} requested, {cluster.free(resource)} free"

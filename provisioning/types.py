@@ -73,7 +73,7 @@ class ShapeFacts:
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """A cluster's whole capacity and what is occupied, by resource name; who waits there, by accelerator model."""
+    """A cluster's whole capacity, what is occupied and what is out of service for now, by resource name."""
 
     id: UUID
     slug: str
@@ -81,9 +81,13 @@ class ClusterFacts:
     capacity: Mapping[str, int]
     used: Mapping[str, int]
     healthy: bool = True
+    out_of_service: Mapping[str, int] = field(default_factory=dict)
+
+    def schedulable(self, resource: str) -> int:
+        return max(self.capacity.get(resource, 0) - self.out_of_service.get(resource, 0), 0)
 
     def free(self, resource: str) -> int:
-        return max(self.capacity.get(resource, 0) - self.used.get(resource, 0), 0)
+        return max(self.schedulable(resource) - self.used.get(resource, 0), 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,11 @@ def is_capacity(value: object) -> None:
 
 
 class Cluster(UUIDModel):
-    """A place that runs workloads. `used` is the sum of its open allocations, kept under the row's lock."""
+    """A place that runs workloads. `used` is the sum of its open allocations, kept under the row's lock.
+
+    `out_of_service`: what of the capacity takes nothing new for now (broken, cordoned), by resource name. What runs on
+    it goes on.
+    """
 
     slug = models.SlugField(max_length=40, unique=True)
     label = models.CharField(max_length=80)
@@ -51,6 +55,7 @@ class Cluster(UUIDModel):
     simulated_accelerators = models.BooleanField(default=False)
     capacity = models.JSONField(validators=[is_capacity])
     used = models.JSONField(default=dict)
+    out_of_service = models.JSONField(default=dict)
     active = models.BooleanField(default=True)
 
     def __str__(self) -> str:
@@ -66,6 +71,7 @@ class Cluster(UUIDModel):
             capacity=flat_capacity(self.capacity),
             used=dict(self.used),
             healthy=self.active,
+            out_of_service=dict(self.out_of_service),
         )
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 
 from core import audit
-from core.errors import Forbidden
+from core.errors import FieldError, Forbidden, Invalid, NotFound
 from core.types import Actor, Json, ObjectRef
 from provisioning.models import AcceleratorType, Cluster, Image, Region, Shape
-from tenants.enums import PlatformRole
+from provisioning.models.catalogue import flat_capacity
+from tenants.enums import PlatformPermission, PlatformRole
+from tenants.permissions import authorize_platform
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,29 @@ def publish_offer(*, actor: Actor, offer: Offer, now: datetime) -> None:
     audit.record(
         actor, "catalogue.published", ObjectRef("region", str(region.pk), region.slug), now=now, after=_summary(offer)
     )
+
+
+@transaction.atomic
+def set_out_of_service(*, actor: Actor, cluster_slug: str, amounts: Mapping[str, int], now: datetime) -> Cluster:
+    """What of a cluster takes nothing new for now, by resource name. In the platform's scope; what runs goes on.
+
+    A launch that needs more than is left waits and says so. Raises NotFound, Forbidden and Invalid.
+    """
+    authorize_platform(actor, PlatformPermission.OPERATE_FLEET)
+    cluster = Cluster.objects.select_for_update().filter(slug=cluster_slug).first()
+    if cluster is None:
+        raise NotFound("cluster", cluster_slug)
+    whole = flat_capacity(cluster.capacity)
+    wrong = [name for name, amount in amounts.items() if not 0 <= amount <= whole.get(name, 0)]
+    if wrong:
+        message = f"{cluster_slug} has no such amount of {', '.join(sorted(wrong))}."
+        raise Invalid([FieldError("amounts", "out_of_range", message)])
+    before = dict(cluster.out_of_service)
+    cluster.out_of_service = {name: amount for name, amount in amounts.items() if amount}
+    cluster.save(update_fields=["out_of_service"])
+    ref = ObjectRef("cluster", str(cluster.pk), cluster.slug)
+    audit.record(actor, "cluster.out_of_service_set", ref, now=now, before=before, after=dict(amounts))
+    return cluster
 
 
 def _publish_cluster(region: Region, cluster: ClusterOffer) -> None:
