@@ -17,6 +17,7 @@ from django.http import HttpRequest
 
 from core.encryption import decrypted, encrypted
 from portal import signing
+from tenants.services.service_accounts import DOMAIN
 
 if TYPE_CHECKING:
     from tenants.models import User
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 class InvitedOnlyAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, object]) -> None:
+        """Service accounts have no letterbox, and so get no way to a password."""
+        if not email.endswith(f"@{DOMAIN}"):
+            super().send_mail(template_prefix, email, context)
 
 
 class AuditedSessionsAdapter(DefaultUserSessionsAdapter):  # type: ignore[misc]

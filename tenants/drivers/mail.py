@@ -16,7 +16,7 @@ class NotSent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """`template` names `mail/<template>.txt` and `.html`. `key`: the same letter bears the same Message-ID again."""
+    """`template` names `email/<template>.txt` and `.html`. `key`: the same letter bears the same Message-ID again."""
 
     to: str
     subject: str
@@ -30,14 +30,14 @@ def send(letter: Letter) -> None:
     context = dict(letter.context)
     message = EmailMultiAlternatives(
         subject=letter.subject,
-        body=render_to_string(f"mail/{letter.template}.txt", context),
+        body=render_to_string(f"email/{letter.template}.txt", context),
         to=[letter.to],
         headers={
             "Message-ID": f"<{letter.key}@steelyard>",
             "Auto-Submitted": "auto-generated",
         },
     )
-    message.attach_alternative(render_to_string(f"mail/{letter.template}.html", context), "text/html")
+    message.attach_alternative(render_to_string(f"email/{letter.template}.html", context), "text/html")
     try:
         message.send()
     except smtplib.SMTPRecipientsRefused:

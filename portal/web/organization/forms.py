@@ -88,7 +88,7 @@ class ServiceAccountForm(forms.Form):
 
 class TransferForm(Chooser):
     to = forms.ChoiceField(label="New owner")
-    then = forms.ChoiceField(label="You become", required=False)
+    then = forms.ChoiceField(label="You become", initial="admin")
     confirmed = forms.CharField(
         label="Slug of the organisation", max_length=40, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )

@@ -30,13 +30,14 @@ from tenants.services import closing, ownership
 if TYPE_CHECKING:
     from tenants.models import Organization
 
+_LEAVE = "leave"
 _JUST_NOW = 300.0
 """Seconds."""
 _AFTERWARDS = [
     (Role.ADMIN, "Admin"),
     (Role.BILLING, "Billing"),
     (Role.AUDITOR, "Auditor"),
-    (ownership.LEAVES, "Nobody: leave the organisation"),
+    (_LEAVE, "Nobody: leave the organisation"),
 ]
 
 
@@ -61,7 +62,7 @@ def transfer(request: HttpRequest) -> HttpResponse:
             actor=actor,
             organization=organization,
             to_user_id=heir,
-            then=words["then"],
+            then=ownership.LEAVES if words["then"] == _LEAVE else words["then"],
             confirmed=words["confirmed"],
             now=timezone.now(),
         )

@@ -171,14 +171,14 @@ def _list(
     open_ones = list(invitations_visible_to(actor).filter(accepted_at=None, revoked_at=None).order_by("-id")[:200])
     inviters = people_by_id({row.invited_by for row in open_ones if row.invited_by})
     shown = form or _invite_form(actor, organization)
-    query = f"{urlencode({'q': words})}&" if words else ""
+    here, query = reverse("members"), f"{urlencode({'q': words})}&" if words else ""
     context = {
         "members": [_member_row(person, roles.get(person.pk, [])) for person in people],
         "total": page.paginator.count,
         "chosen": {"q": words},
         "page": {
-            "previous": f"?{query}page={page.previous_page_number()}" if page.has_previous() else "",
-            "next": f"?{query}page={page.next_page_number()}" if page.has_next() else "",
+            "previous": f"{here}?{query}page={page.previous_page_number()}" if page.has_previous() else "",
+            "next": f"{here}?{query}page={page.next_page_number()}" if page.has_next() else "",
         },
         "invitations": [_invitation_row(row, inviters, now) for row in open_ones],
         "form": shown if shown.choices_known else None,

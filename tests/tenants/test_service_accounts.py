@@ -1,0 +1,113 @@
+"""Service accounts: they act by tokens alone, and never sign in."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth import authenticate
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from core.errors import Conflict, Forbidden, Invalid, NotFound, Stale
+from tenants.enums import Permission
+from tenants.models import AccessToken, Membership
+from tenants.permissions import holds
+from tenants.services import memberships, service_accounts, tokens
+from tests import house, places
+from tests.house import actor_for
+
+pytestmark = pytest.mark.django_db
+
+
+def disable(tenant, account, by="olivia"):
+    with house.an_act(), tenant.scope():
+        return service_accounts.disable(actor=tenant.actor(by), account_id=account.pk, now=timezone.now())
+
+
+def give(tenant, account, role="developer"):
+    with house.an_act(), tenant.scope():
+        return memberships.give(
+            actor=tenant.actor("olivia"),
+            place=tenant.projects["vision"],
+            user=account.user,
+            role=role,
+            now=timezone.now(),
+        )
+
+
+class TestServiceAccounts:
+    def test_may_do_nothing_until_they_have_a_role(self, aurora):
+        account = places.account(aurora)
+        actor = actor_for(account.user, aurora.organization)
+
+        with aurora.scope():
+            assert not holds(actor, Permission.VIEW_PROJECT, aurora.projects["vision"])
+        give(aurora, account)
+        with aurora.scope():
+            assert holds(actor, Permission.LAUNCH_WORKLOAD, aurora.projects["vision"])
+
+    def test_never_sign_in_and_get_no_new_password(self, aurora):
+        account = places.account(aurora)
+
+        assert account.user.email.endswith("@service.invalid")
+        assert not account.user.has_usable_password()
+        for password in ("", "!", account.user.password):
+            assert authenticate(None, email=account.user.email, password=password) is None
+        client = Client()
+        client.post("/accounts/login/", {"login": account.user.email, "password": "!"})
+        assert "_auth_user_id" not in client.session
+        client.post("/accounts/password/reset/", {"email": account.user.email})
+        assert [letter for letter in mail.outbox if account.user.email in letter.to] == []
+
+    def test_are_made_and_seen_by_those_who_manage_them(self, aurora):
+        account = places.account(aurora)
+        with pytest.raises(Forbidden), house.an_act(), aurora.scope():
+            service_accounts.create(
+                actor=aurora.actor("alice"), organization=aurora.organization, name="mine", now=timezone.now()
+            )
+        with pytest.raises(NotFound):
+            disable(aurora, account, by="alice")
+
+    def test_bear_a_name_once(self, aurora):
+        disable(aurora, places.account(aurora))
+
+        with pytest.raises(Invalid):
+            places.account(aurora)
+
+    def test_change_by_version(self, aurora):
+        account = places.account(aurora)
+        for expected, error in ((1, None), (1, Stale)):
+            with house.an_act(), aurora.scope():
+                words = {"name": "daily", "expected_version": expected, "now": timezone.now()}
+                if error is None:
+                    changed = service_accounts.describe(actor=aurora.actor("olivia"), account_id=account.pk, **words)
+                    assert (changed.name, changed.version) == ("daily", 2)
+                else:
+                    with pytest.raises(error):
+                        service_accounts.describe(actor=aurora.actor("olivia"), account_id=account.pk, **words)
+
+    def test_that_are_disabled_lose_tokens_and_roles_at_once_and_for_good(self, aurora):
+        account = places.account(aurora)
+        give(aurora, account)
+        with house.an_act(), aurora.scope():
+            token, secret = tokens.create(
+                actor=actor_for(account.user, aurora.organization),
+                organization=aurora.organization,
+                name="ci",
+                scopes=(),
+                expires_at=None,
+                now=timezone.now(),
+            )
+        api = Client(headers={"Authorization": f"Bearer {secret}"})
+        assert api.get("/api/v1/projects").status_code == 200
+
+        disable(aurora, account)
+
+        assert api.get("/api/v1/projects").status_code == 401
+        with aurora.scope():
+            assert AccessToken.objects.get(pk=token.pk).revoked_at
+            assert not Membership.objects.filter(user=account.user).exists()
+        with pytest.raises(NotFound):
+            give(aurora, account)
+        with pytest.raises(Conflict):
+            disable(aurora, account)
