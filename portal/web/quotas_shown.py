@@ -39,6 +39,13 @@ def resource_words(resource: str) -> tuple[str, str]:
     return (model, "devices") if model else RESOURCE_WORDS.get(base, (base, ""))
 
 
+def level_words(level: str, place: str) -> str:
+    """What to add to a resource's label where the quota is not the project's own."""
+    if level == QuotaLevel.PROJECT:
+        return ""
+    return {"organization": ", organisation", "user": ", yours"}.get(level, f", team {place}")
+
+
 def page_of(actor: Actor, project: Project | None, *, now: datetime) -> dict[str, object]:
     """Everything that counts in a project, for a person: its own quotas, those above it, and the person's own."""
     rows = list(quotas_visible_to(actor).filter(counting_in(project)))

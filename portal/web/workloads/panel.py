@@ -12,7 +12,7 @@ from core.errors import Refused
 from core.money import Money
 from portal.templatetags.look import rate as rate_words
 from portal.web.numbers import rate
-from portal.web.quotas import resource_words
+from portal.web.quotas_shown import level_words, resource_words
 from provisioning.enums import Starts
 from provisioning.selectors.launching import Preview
 
@@ -29,7 +29,7 @@ def panel_of(
         "warnings": [reason.message for reason in found.verdict.warnings],
         "quotas": [
             {
-                "label": resource_words(quota.resource)[0],
+                "label": resource_words(quota.resource)[0] + level_words(quota.level, quota.place),
                 "unit": resource_words(quota.resource)[1],
                 "used": quota.used,
                 "limit": quota.limit,
@@ -88,7 +88,7 @@ def _left(found: Preview) -> str:
     accelerators = [quota for quota in found.quotas if quota.resource.startswith("accelerators/")]
     if not accelerators:
         return "In about 10 s."
-    quota = accelerators[0]
+    quota = min(accelerators, key=lambda each: each.left)
     label = resource_words(quota.resource)[0]
     return f"In about 10 s. {quota.left} {label} are left in the quota, {quota.left_after} after."
 
