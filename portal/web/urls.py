@@ -57,6 +57,7 @@ urlpatterns = [
     path("sign-in/organization", coming.start, name="sso-start"),
     path("sign-in/callback", coming.callback, name="sso-callback"),
     path("sign-in/link", coming.link, name="sso-link"),
+    path("sign-in/linked", coming.linked, name="sso-linked"),
     path("sign-in/unlink", coming.unlink, name="sso-unlink"),
     path("organization/sign-in", ruling.sign_in, name="sign-in"),
     path("organization/sign-in/second-factor", ruling.second_factor, name="sign-in-second-factor"),

@@ -28,6 +28,7 @@ from provisioning.selectors.specs import spec_of
 from provisioning.selectors.sweeps import entry_code, workspace_entry
 from provisioning.selectors.workloads import workload_for
 from tenants.selectors import people_by_id
+from tenants.selectors.sign_in import lacks_second_factor
 from tenants.services import tokens
 
 COOKIE_LIFETIME = timedelta(hours=12)
@@ -198,7 +199,7 @@ def actor_behind(row: EntryCode | WorkspaceEntry, now: datetime) -> Actor | None
     else:
         return None
     person = people_by_id([row.user_id]).get(row.user_id)
-    if person is None or not person.is_active:
+    if person is None or not person.is_active or lacks_second_factor(row.user_id):
         return None
     return Actor(
         kind=ActorKind.USER,

@@ -112,7 +112,7 @@ class ServiceAccountTokens(Endpoint):
         example=_NEW_EXAMPLE,
     )
     def post(self, request: Request, account_id: UUID) -> HttpResponse:
-        """It reaches as far as the account's roles, within its scopes. The secret is in this answer and nowhere else."""
+        """It reaches as far as the account's roles, within its scopes. The secret is in this answer alone."""
         asked = self.read(NewTokenInput)
         token, secret = tokens.create_for_account(
             actor=self.actor,

@@ -14,11 +14,17 @@ from tenants.api.quota_requests import ApproveQuotaRequest, QuotaRequests, Refus
 from tenants.api.policies import Policies, Policy
 from tenants.api.quotas import Quota, Quotas
 from tenants.api.service_accounts import ServiceAccount, ServiceAccounts
+from tenants.api.sign_in import CheckDomain, Domain, Domains, Provider, SignIn
 from tenants.api.teams import Team, Teams
 from tenants.api.tokens import ServiceAccountTokens, Token, TokenRotate, Tokens
 
 urlpatterns = [
     path("me", Me.as_view()),
+    path("sign-in", SignIn.as_view()),
+    path("identity-provider", Provider.as_view()),
+    path("email-domains", Domains.as_view()),
+    path("email-domains/<uuid:domain_id>", Domain.as_view()),
+    path("email-domains/<uuid:domain_id>/check", CheckDomain.as_view()),
     path("tokens", Tokens.as_view()),
     path("tokens/<uuid:token_id>", Token.as_view()),
     path("tokens/<uuid:token_id>/rotate", TokenRotate.as_view()),

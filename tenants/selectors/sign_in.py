@@ -33,6 +33,17 @@ def session_standing(organization_id: UUID, user_id: UUID, provider_id: UUID | N
     )
 
 
+def lacks_second_factor(user_id: UUID) -> bool:
+    """Whether the scope's organisation asks for a second factor that a person has neither here nor at its provider.
+
+    For what outlives a request: an open workspace, a stream.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_LACKS, [user_id])
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
 def provider_by_slug(slug: str) -> tuple[UUID, UUID] | None:
     """(organisation id, provider id) of the organisation with that slug. Asked before a tenant is known."""
     return _found("SELECT organization_id, provider_id FROM steelyard_provider_by_slug(%s)", slug)
@@ -78,6 +89,16 @@ def _found(question: str, asked: str) -> tuple[UUID, UUID] | None:
     return (row[0], row[1]) if row else None
 
 
+_LACKS = """
+    SELECT o.mfa_required AND u.kind = 'person'
+        AND NOT EXISTS (SELECT 1 FROM mfa_authenticator a WHERE a.user_id = u.id AND a.type IN ('totp', 'webauthn'))
+        AND NOT EXISTS (
+            SELECT 1 FROM tenants_externalidentity e JOIN tenants_identityprovider p ON p.id = e.provider_id
+            WHERE e.user_id = u.id AND p.enabled AND e.issuer = p.issuer
+        )
+    FROM tenants_user u, tenants_organization o
+    WHERE u.id = %s AND o.id = steelyard_organization()
+"""
 _STANDING = """
     SELECT o.mfa_required,
         EXISTS (SELECT 1 FROM mfa_authenticator a WHERE a.user_id = %s AND a.type IN ('totp', 'webauthn')),

@@ -17,9 +17,10 @@ from provisioning.models import Workload
 from provisioning.services import wishes
 from tenants.api.place_inputs import NewInvitationInput
 from tenants.api.policies import NewPolicyInput
+from tenants.api.sign_in import NewDomainInput, ProviderInput
 from tenants.models import AccessToken, Approval, Quota, ServiceAccount
 from tenants.services import quota_requests, service_accounts
-from tests import governed, house, places
+from tests import governed, house, places, signing_in
 from tests.house import Tenant
 from tests.provisioning import stage
 
@@ -58,6 +59,15 @@ def service_account(tenant: Tenant) -> ServiceAccount:
         return service_accounts.create(
             actor=tenant.actor("olivia"), organization=tenant.organization, name="nightly", now=timezone.now()
         )
+
+
+def _remove_provider(tenant: Tenant) -> Act:
+    signing_in.provider(tenant)
+    return Act("olivia")
+
+
+def _on_domain(tenant: Tenant) -> Act:
+    return Act("olivia", ids={"domain_id": signing_in.domain(tenant).pk})
 
 
 def _set_limit(tenant: Tenant) -> Act:
@@ -197,6 +207,12 @@ _ACCOUNT = "/api/v1/service-accounts/<uuid:account_id>"
 _ORGANIZATION = "/api/v1/organizations/<uuid:organization_id>"
 _WORKLOAD = "/api/v1/workloads/<uuid:workload_id>"
 SCENARIOS: dict[str, Scenario] = {
+    "PATCH /api/v1/sign-in": lambda _: Act("olivia", {"mfa_required": True}),
+    "PUT /api/v1/identity-provider": lambda _: Act("olivia", ProviderInput.example),
+    "DELETE /api/v1/identity-provider": _remove_provider,
+    "POST /api/v1/email-domains": lambda _: Act("olivia", NewDomainInput.example),
+    "DELETE /api/v1/email-domains/<uuid:domain_id>": _on_domain,
+    "POST /api/v1/email-domains/<uuid:domain_id>/check": _on_domain,
     f"PATCH {_ORGANIZATION}": lambda tenant: _own(tenant, {"name": "Aurora Labs"}),
     f"DELETE {_ORGANIZATION}": _own,
     "POST /api/v1/teams": lambda _: Act("olivia", {"slug": "seeing", "name": "Seeing"}),

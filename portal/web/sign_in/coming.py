@@ -32,6 +32,7 @@ from core.refusals import note
 from core.routes import ANONYMOUS, AUTHENTICATED, route
 from core.types import Actor, ActorKind, Json, ObjectRef
 from portal.identity import SESSION_ORGANIZATION, SESSION_PROJECT, SESSION_PROVIDER, is_bound
+from tenants.selectors.sign_in import identity_of
 from tenants.services import arrivals
 from tenants.services.arrivals import Arrival, Departure, NotTrusted
 from tenants.services.sign_in import SESSION_OF_PROVIDER
@@ -129,6 +130,14 @@ def link(request: HttpRequest) -> HttpResponse:
         return render(request, "portal/sign_in/link.html", context)
     request.session.pop(_TO_LINK, None)
     return _link(request, pending)
+
+
+@route(permission=AUTHENTICATED, verb="identity.viewed")
+@require_GET
+def linked(request: HttpRequest) -> HttpResponse:
+    """Whether the organisation's provider may sign the person in here."""
+    context = {"identity": identity_of(request.actor), "bound": is_bound(request)}  # type: ignore[attr-defined]
+    return render(request, "portal/sign_in/linked.html", context)
 
 
 @route(permission=AUTHENTICATED, verb="identity.unlinked")
