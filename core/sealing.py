@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -73,7 +73,7 @@ def seal(organization_id: UUID) -> int:
             event.seq, event.prev_hash = seq, head
             head = hash_of(head, exported(event))
             event.hash = head
-        AuditEvent.objects.bulk_update(events, ["seq", "prev_hash", "hash"], batch_size=100)
+        _write_places(events)
         return len(events)
 
 
@@ -136,6 +136,20 @@ def exported_cut(cut: AuditCut) -> dict[str, Json]:
 
 def instant(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _write_places(events: Sequence[AuditEvent]) -> None:
+    """One statement for all of them."""
+    columns = ([getattr(event, name) for event in events] for name in ("pk", "seq", "prev_hash", "hash"))
+    with connection.cursor() as cursor:
+        cursor.execute(_PLACES, list(columns))
+
+
+_PLACES = """
+    UPDATE core_auditevent SET seq = place.seq, prev_hash = place.prev_hash, hash = place.hash
+    FROM unnest(%s::uuid[], %s::bigint[], %s::bytea[], %s::bytea[]) AS place(id, seq, prev_hash, hash)
+    WHERE core_auditevent.id = place.id
+"""
 
 
 def _text(value: UUID | None) -> str | None:
