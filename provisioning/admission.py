@@ -63,6 +63,9 @@ def policy(asked: Asked) -> tuple[Reason, ...]:
                 ask="the organisation's billing contact",
             )
         )
+    if not asked.project_open:
+        message = f"{asked.project} is closed: nothing is launched in it any more."
+        reasons.append(Reason(code="project_closed", message=message))
     if not asked.image_active:
         reasons.append(Reason(code="image_inactive", message="This image is no longer offered. Choose another."))
     if not asked.shape.active:

@@ -121,6 +121,7 @@ class Asked:
     clusters: tuple[ClusterFacts, ...]
     others: tuple[ShapeFacts, ...] = ()
     priced: bool = True
+    project_open: bool = True
     held: Claim = NOTHING
     """What the workload holds already (the disk of a stopped one)."""
     governed: Governed = Governed()

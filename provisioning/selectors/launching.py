@@ -158,6 +158,7 @@ def _asked(
         project=project.slug,
         allowed=holds(actor, Permission.LAUNCH_WORKLOAD, project),
         standing_good=project.organization.standing == Standing.GOOD,
+        project_open=project.closed_at is None,
         image_active=picked.image.active,
         shape=replace(picked.shape.facts, price_per_hour=prices.of_shape(picked.shape)),
         disk_gib=disk_of(spec, picked),

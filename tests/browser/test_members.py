@@ -129,13 +129,13 @@ class TestRole:
         olivia.go("/organization/members")
         olivia.page.get_by_role("link", name="Victor Nowak").click()
         try:
-            olivia.page.get_by_label("Role on Vision").select_option(label="Developer")
+            olivia.page.get_by_label("Role on Vision", exact=True).select_option(label="Developer")
             olivia.page.get_by_role("button", name="Change the role on Vision").click()
             expect(olivia.page.get_by_text("has the role")).to_be_visible()
 
             victor.go("/workspaces")
             expect(launch.first).to_be_visible()
         finally:
-            olivia.page.get_by_label("Role on Vision").select_option(label="Viewer")
+            olivia.page.get_by_label("Role on Vision", exact=True).select_option(label="Viewer")
             olivia.page.get_by_role("button", name="Change the role on Vision").click()
-            expect(olivia.page.get_by_label("Role on Vision")).to_have_value("viewer")
+            expect(olivia.page.get_by_label("Role on Vision", exact=True)).to_have_value("viewer")
