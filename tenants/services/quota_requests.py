@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from uuid import UUID
 
 from django.db import transaction
 
 from core.errors import FieldError, Forbidden, Invalid, NotFound
 from core.types import Actor, Json, ObjectRef
-from tenants.enums import ApprovalKind, Decider, Permission, QuotaLevel
+from tenants.enums import ApprovalKind, ChangeKind, Decider, Permission, QuotaLevel
 from tenants.models import Approval, Quota
 from tenants.permissions import authorize
+from tenants.policy_rules import Change
 from tenants.quota_rules import limit_at
 from tenants.selectors.approvals import approval_for
 from tenants.selectors.quotas import quotas_visible_to
 from tenants.services import approvals
 from tenants.services.approvals import Request
+from tenants.services.changes import deciders_of, needs_of
 
 SHORTEST = 10
 _MOST = 10**12
@@ -38,13 +41,15 @@ def ask(
     stands = limit_at(quota.limit, quota.raised_until, quota.falls_to, now)
     _check(limit, stands, justification, until, now)
     is_top = quota.level is QuotaLevel.ORGANIZATION
+    needs = needs_of(Change(ChangeKind.QUOTA, Decimal(limit - stands), quota.resource))
     request = Request(
         kind=ApprovalKind.QUOTA,
         subject=ObjectRef("quota", str(quota.pk), f"{_place(quota)}: {quota.resource}"),
         place=quota.organization,
         justification=justification,
         payload=_payload(quota, stands, limit, until),
-        rule="quota",
+        rule=", ".join(need.rule.slug for need in needs) or "quota",
+        needed=deciders_of(needs),
         decider=Decider.PLATFORM if is_top else Decider.ORGANIZATION,
     )
     return approvals.ask(actor=actor, request=request, now=now)

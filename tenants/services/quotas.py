@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import TypeAlias
 from uuid import UUID
 
@@ -13,10 +14,12 @@ from django.db import IntegrityError, transaction
 from core import audit
 from core.errors import Conflict, FieldError, Forbidden, Invalid, NotFound, Stale
 from core.types import Actor, Json, ObjectRef
-from tenants.enums import Permission, PlatformPermission, QuotaLevel, Resource
+from tenants.enums import ChangeKind, Permission, PlatformPermission, QuotaLevel, Resource
 from tenants.models import Membership, Organization, Project, Quota, Team, User
 from tenants.permissions import authorize, platform_permissions_on
+from tenants.policy_rules import Change
 from tenants.selectors.quotas import quotas_visible_to
+from tenants.services.changes import refuse_alone
 from tenants.services.quota_holds import follow_move, give_back, lock_quotas, put_to_use, recount, take
 
 __all__ = [
@@ -74,7 +77,7 @@ def set_limit(
 ) -> Quota:
     """Change a quota. A limit below what is used stops new work and touches nothing that runs; a raise for a time ends.
 
-    Raises NotFound, Forbidden, Invalid and Stale.
+    Raises NotFound, Forbidden, Invalid and Stale, and Refused where a rule lets nobody change so much alone.
     """
     seen = quotas_visible_to(actor).filter(pk=quota_id).first()
     if seen is None:
@@ -86,6 +89,8 @@ def set_limit(
     quota = Quota.objects.select_for_update(of=("self",)).get(pk=quota_id)
     if expected_version is not None and quota.version != expected_version:
         raise Stale("The quota has changed since you read it. Read it again, then set the limit.")
+    if quota.level is not QuotaLevel.ORGANIZATION:
+        refuse_alone(Change(ChangeKind.QUOTA, Decimal(max(limit - quota.limit, 0)), quota.resource), quota.ref)
     before, after = _apply(quota, terms)
     audit.record(actor, "quota.limit_set", quota.ref, now=now, before=before, after=after)
     return quotas_visible_to(actor).get(pk=quota_id)

@@ -9,12 +9,12 @@ from django.db import Error, transaction
 from django.utils import timezone
 
 from core import scope
-from core.errors import Conflict, Forbidden, Invalid, NotFound, Stale
+from core.errors import Conflict, Forbidden, Invalid, NotFound, Refused, Stale
 from core.models import AuditEvent
 from core.types import Actor
-from tenants.models import PlatformPolicy, Policy
+from tenants.models import PlatformPolicy, Policy, Quota
 from tenants.selectors.policies import policies_visible_to, rules_in_force, versions_of
-from tenants.services import policies
+from tenants.services import policies, quota_requests, quotas
 from tenants.services.policies import Draft
 from tests import house
 from tests.house import an_act
@@ -127,3 +127,46 @@ class TestPolicies:
 
         with pytest.raises(Conflict):
             create(aurora)
+
+
+class TestChangesOfQuota:
+    """A rule on changes: nobody makes a large one alone, and two people agree where it says four eyes."""
+
+    RULE = Draft("careful", "Careful raises", "change_approval", {"change": "quota", "above": "2"}, "enforce")
+
+    def quota(self, tenant) -> Quota:
+        with tenant.scope():
+            return Quota.objects.get(project=tenant.projects["vision"], resource="accelerators")
+
+    def set_limit(self, tenant, more: int):
+        quota = self.quota(tenant)
+        with an_act(), tenant.scope():
+            quotas.set_limit(
+                actor=tenant.actor("olivia"), quota_id=quota.pk, limit=quota.limit + more, now=timezone.now()
+            )
+
+    def test_a_small_one_is_made_alone_and_a_large_one_is_refused_naming_the_rule(self, aurora):
+        create(aurora, draft=self.RULE)
+
+        self.set_limit(aurora, 2)
+        self.set_limit(aurora, -6)
+        with pytest.raises(Refused) as refused:
+            self.set_limit(aurora, 3)
+
+        assert (refused.value.reasons[0].code, refused.value.reasons[0].rule) == ("approval_needed", "careful")
+
+    def test_a_request_for_it_needs_the_eyes_that_the_rule_says(self, aurora):
+        create(aurora, draft=replace(self.RULE, terms={**self.RULE.terms, "four_eyes": True}))
+        quota = self.quota(aurora)
+
+        with an_act(), aurora.scope():
+            approval = quota_requests.ask(
+                actor=aurora.actor("alice"),
+                quota_id=quota.pk,
+                limit=quota.limit + 8,
+                justification="The benchmark for Friday.",
+                until=None,
+                now=timezone.now(),
+            )
+
+        assert (approval.needed, approval.rule) == (2, "careful")
