@@ -8,6 +8,7 @@ from portal.web import approvals, quotas, switch, tokens, usage, volumes
 from portal.web.audit.urls import urlpatterns as audit_urls
 from portal.web.console import approvals as console_approvals
 from portal.web.console import governing, impersonation
+from portal.web.console import policies as console_policies
 from portal.web.console import tenants as console_tenants
 from portal.web.home import home
 from portal.web.organization.urls import urlpatterns as organization_urls
@@ -87,5 +88,10 @@ urlpatterns = [
         console_approvals.approval_refuse,
         name="console-approval-refuse",
     ),
+    path("console/policies", console_policies.policy_list, name="console-policies"),
+    path("console/policies/new/<slug:kind>", console_policies.policy_new, name="console-policy-new"),
+    path("console/policies/preview/<slug:kind>", console_policies.policy_preview, name="console-policy-preview"),
+    path("console/policies/<uuid:policy_id>", console_policies.policy_edit, name="console-policy-edit"),
+    path("console/policies/<uuid:policy_id>/retire", console_policies.policy_retire, name="console-policy-retire"),
     path("acting/end", impersonation.end_impersonation, name="impersonation-end"),
 ]

@@ -68,12 +68,12 @@ _EXAMPLE: dict[str, object] = {
     "denied": 3,
     "approval": 0,
     "stopped": 0,
-    "by_project": [{"project": "vision", "denied": 3, "approval": 0, "stopped": 0}],
+    "by_project": [{"project": "aurora/vision", "denied": 3, "approval": 0, "stopped": 0}],
     "affected": [
         {
             "workload_id": "0199aa00-0000-7000-8000-000000000004",
             "name": "notebook",
-            "project": "vision",
+            "project": "aurora/vision",
             "owner": "Alice",
             "at": "2026-11-30T18:00:00Z",
             "outcome": "denied",

@@ -12,7 +12,6 @@ from provisioning.durations import duration
 from provisioning.models import Workload
 from provisioning.selectors.catalogue import Prices, prices_for
 from tenants.policy_rules import Decision, Rule, Subject, decide
-from tenants.selectors.policies import rules_in_force
 
 DAYS = 30
 MOST = 2000
@@ -54,17 +53,16 @@ class PolicyPreview:
     since: datetime
 
 
-def preview_rule(rule: Rule, *, replaces: str | None, currency: str, now: datetime) -> PolicyPreview:
-    """What this rule, enforced, would have changed. `replaces`: the name of the rule in force that it stands for.
+def preview_rule(rule: Rule, *, others: Sequence[Rule], currency: str, now: datetime) -> PolicyPreview:
+    """What this rule, enforced beside the others, would have changed.
 
     In the scope of an organisation: its launches; in the platform's: everybody's. Prices are today's, and so are the
     projects' classes of data. Launches that were refused then are not kept with their spec, so they are not counted.
     """
-    others = tuple(each for each in rules_in_force() if each.name.slug != replaces)
     since = now - timedelta(days=DAYS)
     rows = list(
         Workload.objects.filter(created_at__gte=since)
-        .select_related("project", "owner", "image", "volume", "shape__accelerator", "shape__region")
+        .select_related("project__organization", "owner", "image", "volume", "shape__accelerator", "shape__region")
         .order_by("-created_at")[:MOST]
     )
     prices = prices_for({row.shape_id: row.shape for row in rows}.values(), currency, now)
@@ -83,15 +81,15 @@ def preview_rule(rule: Rule, *, replaces: str | None, currency: str, now: dateti
     )
 
 
-def _affected(row: Workload, others: tuple[Rule, ...], rule: Rule, subject: Subject, now: datetime) -> Affected | None:
-    before, after = decide(others, subject), decide((*others, rule), subject)
+def _affected(row: Workload, others: Sequence[Rule], rule: Rule, subject: Subject, now: datetime) -> Affected | None:
+    before, after = decide(others, subject), decide([*others, rule], subject)
     outcome, message = _difference(row, before, after, now)
     if not outcome:
         return None
     return Affected(
         workload_id=row.pk,
         name=row.name,
-        project=row.project.slug,
+        project=f"{row.project.organization.slug}/{row.project.slug}",
         owner=row.owner.full_name or row.owner.email,
         at=row.created_at,
         outcome=outcome,

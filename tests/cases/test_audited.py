@@ -163,6 +163,12 @@ def _decide_for_the_platform(found: Stage) -> Act:
     return Act(_governor(found), {"slug": "aurora", "approval_id": approval.pk}, changes=True)
 
 
+def _platform_rule(found: Stage, **form: object) -> Act:
+    with house.an_act(), scope.of_platform():
+        policy = governed.platform_rule()
+    return Act(_governor(found), {"policy_id": policy.pk}, form, changes=True, founds=True)
+
+
 def _end_acting(found: Stage) -> Act:
     house.platform_person(found.tenant, "paula", PlatformRole.OPERATOR)
     alice = found.tenant.people["alice"]
@@ -400,6 +406,16 @@ SCENARIOS: dict[str, Callable[[Stage], Act]] = {
     "/console/tenants/<slug:slug>/suspend": _suspend,
     "/console/tenants/<slug:slug>/restore": _restore,
     "/console/tenants/<slug:slug>/quota": _set_quota,
+    "/console/policies/new/<slug:kind>": lambda found: Act(
+        _governor(found), {"kind": "accelerators"}, _rule_form(slug="no-gpus", mode="observe"), True, founds=True
+    ),
+    "/console/policies/preview/<slug:kind>": lambda found: Act(
+        _governor(found), {"kind": "accelerators"}, _rule_form(), founds=True
+    ),
+    "/console/policies/<uuid:policy_id>": lambda found: _platform_rule(
+        found, title="Here", confidential="here", mode="off"
+    ),
+    "/console/policies/<uuid:policy_id>/retire": _platform_rule,
     "/console/approvals/<slug:slug>/<uuid:approval_id>/approve": _decide_for_the_platform,
     "/console/approvals/<slug:slug>/<uuid:approval_id>/refuse": _decide_for_the_platform,
     "/switch/organization/<slug:slug>": lambda _: Act("alice", {"slug": "aurora"}),

@@ -87,7 +87,7 @@ class TestPreview:
         asked = ask(olivia, "post", "policies/preview", {"kind": "approval_above", "terms": {"accelerators": 1}}).json()
 
         assert (denied["launches"], denied["denied"], denied["approval"]) == (3, 2, 0)
-        assert denied["by_project"] == [{"project": "vision", "denied": 2, "approval": 0, "stopped": 0}]
+        assert denied["by_project"] == [{"project": "aurora/vision", "denied": 2, "approval": 0, "stopped": 0}]
         assert (asked["denied"], asked["approval"]) == (0, 1)
 
     def test_it_costs_a_constant_number_of_queries(self, aurora, olivia, django_assert_max_num_queries):

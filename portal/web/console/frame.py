@@ -31,6 +31,7 @@ P = PlatformPermission
 _PAGES = (
     ("Tenants", "console-tenants", "building-2", P.VIEW_TENANTS),
     ("Approvals", "console-approvals", "stamp", P.DECIDE_PLATFORM_APPROVAL),
+    ("Policies", "console-policies", "scale", P.MANAGE_PLATFORM_POLICY),
 )
 """Label, route, icon, permission; in the order of the navigation."""
 

@@ -16,15 +16,14 @@ from core import refusals
 from core.errors import Conflict, Invalid
 from core.routes import route
 from core.types import Actor
-from portal.web.policies.forms import FORMS, Choices, RuleForm
-from portal.web.policies.words import MODES, PURPOSES, sentence
-from provisioning.selectors.catalogue import accelerators, regions
+from portal.web.policies import editing
+from portal.web.policies.forms import RuleForm
+from portal.web.policies.words import MODES
 from provisioning.services.policy_preview import preview
-from tenants.enums import Permission, PolicyKind, PolicyMode, PolicyOrigin
+from tenants.enums import Permission, PolicyKind, PolicyOrigin
 from tenants.permissions import authorize, holds
-from tenants.policy_rules import parse
-from tenants.selectors import organization_of, people_by_id
-from tenants.selectors.policies import AnyPolicy, policies_visible_to, policy_for, versions_of
+from tenants.selectors import organization_of
+from tenants.selectors.policies import AnyPolicy, policies_visible_to, policy_for
 from tenants.services import policies
 
 if TYPE_CHECKING:
@@ -41,14 +40,9 @@ def policy_list(request: HttpRequest) -> HttpResponse:
     may_set = holds(actor, Permission.MANAGE_POLICY, organization)
     context = {
         "organization": organization.name,
-        "platforms": [_row(each) for each in rows if _origin(each) is PolicyOrigin.PLATFORM],
-        "own": [_row(each) for each in rows if _origin(each) is PolicyOrigin.ORGANIZATION],
-        "kinds": [
-            {"label": kind.label, "purpose": PURPOSES[kind], "url": reverse("policy-new", args=[kind.value])}
-            for kind in PolicyKind
-        ]
-        if may_set
-        else [],
+        "platforms": [editing.row(each, "") for each in rows if not _is_own(each)],
+        "own": [editing.row(each, reverse("policy-edit", args=[each.pk])) for each in rows if _is_own(each)],
+        "kinds": editing.kinds("policy-new") if may_set else [],
     }
     return render(request, "portal/policies/list.html", context)
 
@@ -57,9 +51,9 @@ def policy_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def policy_new(request: HttpRequest, kind: str) -> HttpResponse:
     """A form of that kind of rule; a POST sets it."""
-    form = _form(request, kind, initial={"mode": PolicyMode.OBSERVE})
     actor: Actor = request.actor  # type: ignore[attr-defined]
     organization = organization_of(actor)
+    form = editing.form_of(request, kind, initial=editing.NEW, currency=organization.currency)
     authorize(actor, Permission.MANAGE_POLICY, organization)
     if request.method != "POST" or not form.is_valid():
         return _editor(request, form, kind, None)
@@ -69,7 +63,7 @@ def policy_new(request: HttpRequest, kind: str) -> HttpResponse:
     try:
         made = policies.create(actor=actor, organization=organization, draft=draft, now=timezone.now())
     except Invalid as error:
-        _show(form, error)
+        editing.show(form, error)
         return _editor(request, form, kind, None)
     except Conflict as error:
         refusals.note(request, error)
@@ -85,9 +79,7 @@ def policy_edit(request: HttpRequest, policy_id: UUID) -> HttpResponse:
     """One of the organisation's rules with its history; a POST changes it."""
     actor: Actor = request.actor  # type: ignore[attr-defined]
     policy = _own(actor, policy_id)
-    values = {"title": policy.title, "mode": policy.mode, **FORMS[policy.kind].values_of(policy.terms)}
-    form = _form(request, policy.kind, initial=values)
-    del form.fields["slug"]
+    form = editing.form_for(request, policy, currency=organization_of(actor).currency)
     if request.method != "POST" or not form.is_valid():
         return _editor(request, form, policy.kind, policy)
     try:
@@ -100,7 +92,7 @@ def policy_edit(request: HttpRequest, policy_id: UUID) -> HttpResponse:
             now=timezone.now(),
         )
     except Invalid as error:
-        _show(form, error)
+        editing.show(form, error)
         return _editor(request, form, policy.kind, policy)
     messages.success(request, f"{changed.title}: version {changed.version}, {MODES[changed.mode][1].lower()}.")
     return redirect("policies")
@@ -111,9 +103,7 @@ def policy_edit(request: HttpRequest, policy_id: UUID) -> HttpResponse:
 def policy_preview(request: HttpRequest, kind: str) -> HttpResponse:
     """What the rule in the form, enforced, would have changed in the last thirty days."""
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    form = _form(request, kind, initial={})
-    del form.fields["slug"], form.fields["mode"]
-    form.fields["title"].required = False
+    form = editing.terms_only(editing.form_of(request, kind, initial={}, currency=organization_of(actor).currency))
     replaces = request.POST.get("replaces", "")
     if not form.is_valid():
         errors = [str(error[0]) for error in form.errors.values()]
@@ -142,76 +132,26 @@ def policy_retire(request: HttpRequest, policy_id: UUID) -> HttpResponse:
     return redirect("policies")
 
 
-def _form(request: HttpRequest, kind: str, *, initial: dict[str, object]) -> RuleForm:
-    if kind not in FORMS:
-        raise Http404
-    actor: Actor = request.actor  # type: ignore[attr-defined]
-    choices = Choices(
-        regions=tuple(region.slug for region in regions()),
-        models=tuple(each.model for each in accelerators()),
-        currency=organization_of(actor).currency,
-    )
-    return FORMS[kind](choices, request.POST if request.method == "POST" else None, initial=initial)
-
-
 def _editor(request: HttpRequest, form: RuleForm, kind: str, policy: Policy | None) -> HttpResponse:
-    known = PolicyKind(kind)
-    versions = versions_of(policy) if policy else []
-    people = people_by_id({each.changed_by for each in versions if each.changed_by})
-    context = {
-        "form": form,
-        "fields": [form[name] for name in form.fields],
-        "kind": known.label,
-        "purpose": PURPOSES[known],
-        "policy": policy,
-        "versions": [
-            {
-                "number": each.number,
-                "title": each.title,
-                "sentence": sentence(parse(kind, each.terms)),
-                "word": MODES[each.mode][1],
-                "at": each.at,
-                "by": people[each.changed_by].full_name if each.changed_by in people else "the platform",
-            }
-            for each in versions
-        ],
-        "trail": [{"label": "Policies", "url": reverse("policies")}],
-        "save_url": request.path,
-        "preview_url": reverse("policy-preview", args=[kind]),
-        "retire_url": reverse("policy-retire", args=[policy.pk]) if policy else "",
-    }
+    context = editing.editor_context(
+        form,
+        kind,
+        policy,
+        trail=[{"label": "Policies", "url": reverse("policies")}],
+        save_url=request.path,
+        preview_url=reverse("policy-preview", args=[kind]),
+        retire_url=reverse("policy-retire", args=[policy.pk]) if policy else "",
+    )
     return render(request, "portal/policies/edit.html", context, status=400 if form.errors else 200)
 
 
 def _own(actor: Actor, policy_id: UUID) -> Policy:
     found = policy_for(actor, policy_id)
-    if _origin(found) is PolicyOrigin.PLATFORM:
+    if not _is_own(found):
         raise Http404
     authorize(actor, Permission.MANAGE_POLICY, organization_of(actor))
     return found  # type: ignore[return-value]
 
 
-def _origin(policy: AnyPolicy) -> PolicyOrigin:
-    return policy.rule.name.origin
-
-
-def _show(form: RuleForm, error: Invalid) -> None:
-    """Each field's error at the field; what the form has no field for stands above."""
-    for each in error.errors:
-        name = each.field.removeprefix("terms.").split(".")[0]
-        form.add_error(name if name in form.fields else None, each.message)
-
-
-def _row(policy: AnyPolicy) -> dict[str, object]:
-    tone, word = MODES[policy.mode]
-    own = _origin(policy) is PolicyOrigin.ORGANIZATION
-    return {
-        "title": policy.title,
-        "slug": policy.rule.name.slug,
-        "kind": PolicyKind(policy.kind).label,
-        "sentence": sentence(policy.rule.terms),
-        "tone": tone,
-        "word": word,
-        "changed_at": policy.changed_at,
-        "url": reverse("policy-edit", args=[policy.pk]) if own else "",
-    }
+def _is_own(policy: AnyPolicy) -> bool:
+    return policy.rule.name.origin is PolicyOrigin.ORGANIZATION
