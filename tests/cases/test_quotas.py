@@ -185,3 +185,20 @@ def test_c32_past_its_end_new_launches_are_denied_and_what_runs_goes_on_and_is_b
             workload_id=workload.pk, component="accelerator", during__upper_inf=True
         ).exists()
     assert Cluster.objects.get().used[H100] == 4
+
+
+def test_a_lender_is_told_who_has_its_share_and_by_when_it_is_back(aurora, clock, machine):
+    quota(aurora, aurora.projects["vision"], 4, borrow_limit=4)
+    quota(aurora, aurora.projects["language"], 4)
+    for _ in range(2):
+        stage.settle(aurora, stage.launch(aurora, shape="h100-4", now=clock.now), machine, clock, seconds=3)
+
+    with pytest.raises(NotAdmitted) as refused:
+        stage.launch(aurora, project="language", shape="h100-4", now=clock.now)
+
+    [reason] = refused.value.reasons
+    assert (reason.code, reason.level, reason.asked, reason.used, reason.limit) == ("lent_out", "project", 4, 0, 4)
+    assert reason.message == (
+        "4 H100 GPUs asked, within the limit of 4, but 4 are lent to vision (4); 0 free now."
+        " Back by 12:00 UTC on 1 December."
+    )
