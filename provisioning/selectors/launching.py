@@ -18,6 +18,7 @@ from provisioning.enums import Kind, State
 from provisioning.models import Image, Shape, Volume, Workload
 from provisioning.naming import NAME_RULE, free_name, is_label, is_name, is_variable
 from provisioning.selectors.catalogue import Prices, active_shapes, cluster_facts, prices_for
+from provisioning.selectors.lending import with_eta
 from provisioning.types import NOTHING, Alternative, Asked, Governed, Verdict, WorkloadSpec
 from tenants.enums import Permission, QuotaLevel, Standing
 from tenants.permissions import holds
@@ -106,14 +107,14 @@ def judge(
 ) -> Verdict:
     """What admission says to this launch now, without taking anything. `owner_id`: whose it is, if not the actor's."""
     book = quota_book(project, owner_id or actor.id, now=now)
-    return decide(_asked(actor, project, spec, picked, book, held))
+    return with_eta(decide(_asked(actor, project, spec, picked, book, held)), book)
 
 
 def preview(actor: Actor, project: Project, spec: WorkloadSpec, now: datetime) -> Preview:
     """The dry run of a launch: verdict, prices, quotas and a free name, the same for everybody who asks now."""
     picked = chosen(actor, project, spec, now)
     book = quota_book(project, actor.id, now=now)
-    verdict = decide(_asked(actor, project, spec, picked, book, NOTHING))
+    verdict = with_eta(decide(_asked(actor, project, spec, picked, book, NOTHING)), book)
     prices, disk = picked.prices, disk_of(spec, picked)
     return Preview(
         verdict=verdict,
