@@ -215,6 +215,10 @@ SPECTACULAR_SETTINGS = {
         "KindEnum": "provisioning.api.describing.KINDS",
         "VolumeStateEnum": "provisioning.api.describing.VOLUME_STATES",
         "InvoiceStateEnum": ["draft"],
+        "QuotaLevelEnum": "tenants.enums.QuotaLevel",
+        "ApprovalStateEnum": "tenants.enums.ApprovalState",
+        "InvitationStateEnum": "tenants.api.place_outputs.INVITATION_STATES",
+        "ApprovalStateEnum": "tenants.enums.ApprovalState",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
