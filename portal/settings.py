@@ -215,6 +215,8 @@ SPECTACULAR_SETTINGS = {
         "KindEnum": "provisioning.api.describing.KINDS",
         "VolumeStateEnum": "provisioning.api.describing.VOLUME_STATES",
         "InvoiceStateEnum": ["draft"],
+        "InvitationStateEnum": "tenants.api.place_outputs.INVITATION_STATES",
+        "ApprovalStateEnum": "tenants.enums.ApprovalState",
         "QuotaLevelEnum": "tenants.enums.QuotaLevel",
         "ApprovalStateEnum": "tenants.enums.ApprovalState",
         "InvitationStateEnum": "tenants.api.place_outputs.INVITATION_STATES",

@@ -11,10 +11,14 @@ from playwright.sync_api import Page, expect
 from tests.look.browser import NARROW, WIDE, View
 
 VIEWS = (View(WIDE, "light"), View(NARROW, "dark"))
-EVERYBODY = ("/", "/workspaces", "/disks", "/usage", "/quotas", "/tokens", "/nowhere")
+SETTINGS = ("/organization/settings", "/organization/roles")
+EVERYBODY = (*SETTINGS, "/", "/workspaces", "/disks", "/usage", "/quotas", "/tokens", "/nowhere")
 MINE = ("/launch", "/launch?shape=8x-h200", "/accounts/sessions/", "/accounts/password/change/")
-OWNERS = ("/invoice", "/audit")
-DOOR = ("/accounts/login/", "/accounts/password/reset/", "/accounts/password/reset/done/", "/nowhere")
+ORGANIZATION = tuple(
+    f"/organization/{name}" for name in ("members", "teams", "projects", "service-accounts", "transfer", "close")
+)
+OWNERS = (*ORGANIZATION, "/invoice", "/audit")
+DOOR = ("/join", "/accounts/login/", "/accounts/password/reset/", "/accounts/password/reset/done/", "/nowhere")
 VISITS = (
     ("alice", (*EVERYBODY, *MINE)),
     ("olivia", (*EVERYBODY, *OWNERS)),
