@@ -138,6 +138,12 @@ def _record(
         **limits_as_columns(verdict.limits),
     )
     workload = _locked(row.pk)
+    _begin(workload, picked, verdict, wish, actor, now)
+    return workload
+
+
+def _begin(workload: Workload, picked: Chosen, verdict: Verdict, wish: Wish, actor: Actor, now: datetime) -> None:
+    """Into the queue, or to whoever has to approve it first."""
     move = Move(
         verb="workload.launched",
         message=f"Launched on {picked.shape.label}{', once it is approved' if verdict.awaits else ''}.",
@@ -152,10 +158,9 @@ def _record(
     try:
         transition(workload, move, actor=actor, now=now)
     except Refused as refusal:
-        raise NotAdmitted(refusal.reasons, ref=project.ref) from refusal
+        raise NotAdmitted(refusal.reasons, ref=workload.project.ref) from refusal
     if picked.volume is not None:
         holdings.open_disk(workload, now)
-    return workload
 
 
 def _new_volume(

@@ -338,7 +338,7 @@ def _on_stream(form: dict[str, object], *, changes: bool = False) -> Callable[[S
 
 
 def _rule_form(**more: object) -> dict[str, object]:
-    return {"title": "No accelerators", "models": [], **more}
+    return {"kind": "accelerators", "title": "No accelerators", "models": [], **more}
 
 
 def _ruled(**form: object) -> Callable[[Stage], Act]:
@@ -346,10 +346,8 @@ def _ruled(**form: object) -> Callable[[Stage], Act]:
 
 
 SCENARIOS: dict[str, Callable[[Stage], Act]] = {
-    "/policies/new/<slug:kind>": lambda _: Act(
-        "olivia", {"kind": "accelerators"}, _rule_form(slug="no-gpus", mode="observe"), changes=True
-    ),
-    "/policies/preview/<slug:kind>": lambda _: Act("olivia", {"kind": "accelerators"}, _rule_form()),
+    "/policies/new": lambda _: Act("olivia", form=_rule_form(slug="no-gpus", mode="observe"), changes=True),
+    "/policies/preview": lambda _: Act("olivia", form=_rule_form()),
     "/policies/<uuid:policy_id>": _ruled(title="Large", accelerators="2", mode="enforce"),
     "/policies/<uuid:policy_id>/retire": _ruled(),
     "/audit/views": lambda _: Act("olivia", form={"name": "Mine", "query": '{"q": "x"}'}, changes=True),
@@ -406,12 +404,10 @@ SCENARIOS: dict[str, Callable[[Stage], Act]] = {
     "/console/tenants/<slug:slug>/suspend": _suspend,
     "/console/tenants/<slug:slug>/restore": _restore,
     "/console/tenants/<slug:slug>/quota": _set_quota,
-    "/console/policies/new/<slug:kind>": lambda found: Act(
-        _governor(found), {"kind": "accelerators"}, _rule_form(slug="no-gpus", mode="observe"), True, founds=True
+    "/console/policies/new": lambda found: Act(
+        _governor(found), form=_rule_form(slug="no-gpus", mode="observe"), changes=True, founds=True
     ),
-    "/console/policies/preview/<slug:kind>": lambda found: Act(
-        _governor(found), {"kind": "accelerators"}, _rule_form(), founds=True
-    ),
+    "/console/policies/preview": lambda found: Act(_governor(found), form=_rule_form(), founds=True),
     "/console/policies/<uuid:policy_id>": lambda found: _platform_rule(
         found, title="Here", confidential="here", mode="off"
     ),

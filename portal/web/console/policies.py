@@ -45,8 +45,9 @@ def policy_list(request: HttpRequest) -> HttpResponse:
 
 @route(permission=_MAY, verb="policy.created", scoped=False)
 @require_http_methods(["GET", "POST"])
-def policy_new(request: HttpRequest, kind: str) -> HttpResponse:
-    """A form of that kind of rule; a POST sets it for everybody."""
+def policy_new(request: HttpRequest) -> HttpResponse:
+    """A form of the kind of rule asked for; a POST sets it for everybody."""
+    kind = editing.kind_of(request)
     actor = _allowed(request)
     with scope.of_platform():
         form = editing.form_of(request, kind, initial=editing.NEW, currency=CURRENCY)
@@ -72,7 +73,7 @@ def policy_new(request: HttpRequest, kind: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def policy_edit(request: HttpRequest, policy_id: UUID) -> HttpResponse:
     """One rule with its history; a POST changes it for everybody."""
-    actor = _allowed(request)
+    actor = _allowed(request, policy_id)
     with scope.of_platform():
         policy = _policy(policy_id)
         form = editing.form_for(request, policy, currency=CURRENCY)
@@ -98,8 +99,9 @@ def policy_edit(request: HttpRequest, policy_id: UUID) -> HttpResponse:
 
 @route(permission=_MAY, verb="policy.previewed", scoped=False)
 @require_POST
-def policy_preview(request: HttpRequest, kind: str) -> HttpResponse:
+def policy_preview(request: HttpRequest) -> HttpResponse:
     """What the rule in the form, enforced, would have changed for everybody in the last thirty days."""
+    kind = editing.kind_of(request)
     actor = _allowed(request)
     with scope.of_platform():
         form = editing.terms_only(editing.form_of(request, kind, initial={}, currency=CURRENCY))
@@ -127,7 +129,7 @@ def policy_preview(request: HttpRequest, kind: str) -> HttpResponse:
 @route(permission=_MAY, verb="policy.retired", scoped=False)
 @require_POST
 def policy_retire(request: HttpRequest, policy_id: UUID) -> HttpResponse:
-    actor = _allowed(request)
+    actor = _allowed(request, policy_id)
     with scope.of_platform():
         title = _policy(policy_id).title
         policies.retire(actor=actor, policy_id=policy_id, now=timezone.now())
@@ -135,9 +137,15 @@ def policy_retire(request: HttpRequest, policy_id: UUID) -> HttpResponse:
     return redirect("console-policies")
 
 
-def _allowed(request: HttpRequest) -> Actor:
+def _allowed(request: HttpRequest, policy_id: UUID | None = None) -> Actor:
+    """The actor, if it may. A stranger to the console is told of no rule of that id."""
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    authorize_platform(actor, _MAY)
+    try:
+        authorize_platform(actor, _MAY)
+    except NotFound:
+        if policy_id is None:
+            raise
+        raise NotFound("policy", policy_id) from None
     return actor
 
 
@@ -156,7 +164,7 @@ def _editor(request: HttpRequest, form: RuleForm, kind: str, policy: PlatformPol
             policy,
             trail=[{"label": "Policies", "url": reverse("console-policies")}],
             save_url=request.path,
-            preview_url=reverse("console-policy-preview", args=[kind]),
+            preview_url=reverse("console-policy-preview"),
             retire_url=reverse("console-policy-retire", args=[policy.pk]) if policy else "",
         )
     answer = frame.page(request, "portal/policies/edit.html", context)

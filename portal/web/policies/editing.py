@@ -18,10 +18,16 @@ NEW: dict[str, object] = {"mode": PolicyMode.OBSERVE}
 """A new rule is tried out first."""
 
 
-def form_of(request: HttpRequest, kind: str, *, initial: dict[str, object], currency: str) -> RuleForm:
-    """The form of a kind of rule, filled in from a POST or from `initial`."""
+def kind_of(request: HttpRequest) -> str:
+    """The kind of rule that a page is asked about."""
+    kind = request.POST.get("kind") or request.GET.get("kind", "")
     if kind not in FORMS:
         raise Http404
+    return kind
+
+
+def form_of(request: HttpRequest, kind: str, *, initial: dict[str, object], currency: str) -> RuleForm:
+    """The form of a kind of rule, filled in from a POST or from `initial`."""
     choices = Choices(
         regions=tuple(region.slug for region in regions()),
         models=tuple(each.model for each in accelerators()),
@@ -54,6 +60,7 @@ def editor_context(form: RuleForm, kind: str, policy: AnyPolicy | None, **urls: 
         "form": form,
         "fields": [form[name] for name in form.fields],
         "kind": known.label,
+        "kind_value": known.value,
         "purpose": PURPOSES[known],
         "policy": policy,
         "versions": [
@@ -96,6 +103,6 @@ def row(policy: AnyPolicy, url: str) -> dict[str, object]:
 def kinds(route: str) -> list[dict[str, object]]:
     """What a new rule may be about, each with the address of its editor."""
     return [
-        {"label": each.label, "purpose": PURPOSES[each], "url": reverse(route, args=[each.value])}
+        {"label": each.label, "purpose": PURPOSES[each], "url": f"{reverse(route)}?kind={each.value}"}
         for each in PolicyKind
     ]

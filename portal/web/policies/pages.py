@@ -49,8 +49,9 @@ def policy_list(request: HttpRequest) -> HttpResponse:
 
 @route(permission=Permission.MANAGE_POLICY, verb="policy.created")
 @require_http_methods(["GET", "POST"])
-def policy_new(request: HttpRequest, kind: str) -> HttpResponse:
-    """A form of that kind of rule; a POST sets it."""
+def policy_new(request: HttpRequest) -> HttpResponse:
+    """A form of the kind of rule asked for; a POST sets it."""
+    kind = editing.kind_of(request)
     actor: Actor = request.actor  # type: ignore[attr-defined]
     organization = organization_of(actor)
     form = editing.form_of(request, kind, initial=editing.NEW, currency=organization.currency)
@@ -100,8 +101,9 @@ def policy_edit(request: HttpRequest, policy_id: UUID) -> HttpResponse:
 
 @route(permission=Permission.MANAGE_POLICY, verb="policy.previewed")
 @require_POST
-def policy_preview(request: HttpRequest, kind: str) -> HttpResponse:
+def policy_preview(request: HttpRequest) -> HttpResponse:
     """What the rule in the form, enforced, would have changed in the last thirty days."""
+    kind = editing.kind_of(request)
     actor: Actor = request.actor  # type: ignore[attr-defined]
     form = editing.terms_only(editing.form_of(request, kind, initial={}, currency=organization_of(actor).currency))
     replaces = request.POST.get("replaces", "")
@@ -139,7 +141,7 @@ def _editor(request: HttpRequest, form: RuleForm, kind: str, policy: Policy | No
         policy,
         trail=[{"label": "Policies", "url": reverse("policies")}],
         save_url=request.path,
-        preview_url=reverse("policy-preview", args=[kind]),
+        preview_url=reverse("policy-preview"),
         retire_url=reverse("policy-retire", args=[policy.pk]) if policy else "",
     )
     return render(request, "portal/policies/edit.html", context, status=400 if form.errors else 200)
