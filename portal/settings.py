@@ -197,6 +197,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["core.api.rendering.JsonParser"],
     "DEFAULT_SCHEMA_CLASS": "core.api.schema.DeclaredSchema",
     "EXCEPTION_HANDLER": "portal.api.problems.answer",
+    "URL_FORMAT_OVERRIDE": None,  # `format` is a query field like any other
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Steelyard",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from portal.api.audit import AuditEvents
 from portal.api.documentation import docs, openapi
 from portal.api.opening import OpenWorkload
 from portal.api.organizations import Organization
@@ -13,7 +12,7 @@ from portal.api.unknown import unknown
 urlpatterns: list[URLPattern | URLResolver] = [
     path("v1/openapi.json", openapi, name="openapi"),
     path("v1/docs", docs, name="api-docs"),
-    path("v1/audit-events", AuditEvents.as_view()),
+    path("v1/", include("portal.api.audit_urls")),
     path("v1/", include("tenants.api.urls")),
     path("v1/organizations/<uuid:organization_id>", Organization.as_view()),
     path("v1/", include("billing.api.urls")),

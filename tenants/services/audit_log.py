@@ -68,13 +68,11 @@ def save_view(*, actor: Actor, name: str, query: Mapping[str, str], shared: bool
 @transaction.atomic
 def remove_view(*, actor: Actor, view_id: UUID, now: datetime) -> None:
     """One's own, or a shared one with MANAGE_AUDIT. Raises NotFound for any other."""
-    organization = organization_of(actor)
-    authorize(actor, Permission.VIEW_AUDIT, organization)
     view = views_visible_to(actor).select_for_update().filter(pk=view_id).first()
     if view is None:
         raise NotFound("audit_view", view_id)
-    if view.owner_id != actor.id:
-        authorize(actor, Permission.MANAGE_AUDIT, organization)
+    needed = Permission.VIEW_AUDIT if view.owner_id == actor.id else Permission.MANAGE_AUDIT
+    authorize(actor, needed, organization_of(actor))
     ref, before = _view_ref(view), _view(view)
     view.delete()
     audit.record(actor, "audit_view.removed", ref, now=now, before=before)

@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from portal.api.audit_setup import NewStreamInput, NewViewInput
 from provisioning.api.inputs import LaunchInput
 from provisioning.api.policy_preview import PreviewInput
 from provisioning.models import Workload
@@ -22,6 +23,7 @@ from tenants.models import AccessToken, Approval, Quota, ServiceAccount
 from tenants.services import quota_requests, service_accounts
 from tests import governed, house, places, signing_in
 from tests.house import Tenant
+from tests.proof import saved_view, stream
 from tests.provisioning import stage
 
 
@@ -205,8 +207,23 @@ _MEMBERSHIP = "/api/v1/memberships/<uuid:membership_id>"
 _INVITATION = "/api/v1/invitations/<uuid:invitation_id>"
 _ACCOUNT = "/api/v1/service-accounts/<uuid:account_id>"
 _ORGANIZATION = "/api/v1/organizations/<uuid:organization_id>"
+
+
+def _on_stream(body: object = None) -> Scenario:
+    return lambda tenant: Act("olivia", body, {"stream_id": stream(tenant).pk})
+
+
+_STREAM = "/api/v1/audit-streams/<uuid:stream_id>"
 _WORKLOAD = "/api/v1/workloads/<uuid:workload_id>"
 SCENARIOS: dict[str, Scenario] = {
+    "POST /api/v1/audit-views": lambda _: Act("olivia", NewViewInput.example),
+    "DELETE /api/v1/audit-views/<uuid:view_id>": lambda found: Act("olivia", ids={"view_id": saved_view(found).pk}),
+    "POST /api/v1/audit-streams": lambda _: Act("olivia", NewStreamInput.example),
+    f"PATCH {_STREAM}": _on_stream({"name": "lake"}),
+    f"DELETE {_STREAM}": _on_stream(),
+    f"POST {_STREAM}/rotate": _on_stream(),
+    f"POST {_STREAM}/test": _on_stream(),
+    "PUT /api/v1/audit-keeping": lambda _: Act("olivia", {"keep_days": 400}),
     "PATCH /api/v1/sign-in": lambda _: Act("olivia", {"mfa_required": True}),
     "PUT /api/v1/identity-provider": lambda _: Act("olivia", ProviderInput.example),
     "DELETE /api/v1/identity-provider": _remove_provider,
