@@ -21,7 +21,7 @@ from tenants.models import EmailDomain, GroupMapping, IdentityProvider
 from tenants.permissions import Place, authorize
 from tenants.selectors import organization_of, project_for
 from tenants.selectors.places import teams_visible_to
-from tenants.selectors.sign_in import domains_of, mappings_of, provider_of
+from tenants.selectors.sign_in import domain_of, domains_of, mappings_of, provider_of
 from tenants.services import email_domains, sign_in
 from tenants.services.sign_in import MappingDraft, ProviderDraft
 
@@ -239,17 +239,12 @@ class Domain(Endpoint):
     @route(permission=Permission.MANAGE_SIGN_IN, verb="email_domain.viewed")
     @shape(summary="Show an e-mail domain", output=DomainOutput, example=_DOMAIN_EXAMPLE)
     def get(self, request: Request, domain_id: UUID) -> HttpResponse:
-        row = domains_of(self.actor).filter(pk=domain_id).first()
-        if row is None:
-            raise NotFound("email_domain", domain_id)
-        return self.answer(_domain(row))
+        return self.answer(_domain(domain_of(self.actor, domain_id)))
 
     @route(permission=Permission.MANAGE_SIGN_IN, verb="email_domain.removed")
     @shape(summary="Remove an e-mail domain", output=None, status=204)
     def delete(self, request: Request, domain_id: UUID) -> HttpResponse:
-        email_domains.remove(
-            actor=self.actor, organization=organization_of(self.actor), domain_id=domain_id, now=self.moment
-        )
+        email_domains.remove(actor=self.actor, domain_id=domain_id, now=self.moment)
         return self.nothing()
 
 
@@ -258,9 +253,7 @@ class CheckDomain(Endpoint):
     @shape(summary="Look for a domain's record", output=DomainOutput, status=202, example=_DOMAIN_EXAMPLE)
     def post(self, request: Request, domain_id: UUID) -> HttpResponse:
         """Done in the background within seconds: `proven_at` and `checked_at` tell."""
-        row = email_domains.ask_check(
-            actor=self.actor, organization=organization_of(self.actor), domain_id=domain_id, now=self.moment
-        )
+        row = email_domains.ask_check(actor=self.actor, domain_id=domain_id, now=self.moment)
         return self.accepted(_domain(row), location=f"/api/v1/email-domains/{row.pk}")
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import QuerySet
 
+from core.errors import NotFound
 from core.types import Actor
 from tenants.enums import Permission
 from tenants.models import EmailDomain, ExternalIdentity, GroupMapping, IdentityProvider
@@ -75,6 +76,15 @@ def mappings_of(actor: Actor) -> QuerySet[GroupMapping]:
 def domains_of(actor: Actor) -> QuerySet[EmailDomain]:
     authorize(actor, Permission.MANAGE_SIGN_IN, organization_of(actor))
     return EmailDomain.objects.order_by("domain")
+
+
+def domain_of(actor: Actor, domain_id: UUID) -> EmailDomain:
+    """One of the actor's organisation, for one who manages sign-in there. Raises NotFound for a stranger's."""
+    found = EmailDomain.objects.filter(pk=domain_id).first()
+    if found is None:
+        raise NotFound("email_domain", domain_id)
+    authorize(actor, Permission.MANAGE_SIGN_IN, organization_of(actor))
+    return found
 
 
 def identity_of(actor: Actor) -> ExternalIdentity | None:

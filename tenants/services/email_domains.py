@@ -19,8 +19,7 @@ from tenants.drivers import dns
 from tenants.enums import Permission, TaskName
 from tenants.models import EmailDomain, Organization
 from tenants.permissions import authorize
-from tenants.selectors import organization_of
-from tenants.selectors.sign_in import domains_to_check
+from tenants.selectors.sign_in import domain_of, domains_to_check
 
 RECHECK_AFTER = timedelta(days=1)
 LAPSES_AFTER = timedelta(days=3)
@@ -49,12 +48,9 @@ def add(*, actor: Actor, organization: Organization, domain: str, now: datetime)
 
 
 @transaction.atomic
-def remove(*, actor: Actor, organization: Organization, domain_id: UUID, now: datetime) -> None:
+def remove(*, actor: Actor, domain_id: UUID, now: datetime) -> None:
     """The provider speaks for the domain no longer; who signs in is asked again at the next sign-in."""
-    authorize(actor, Permission.MANAGE_SIGN_IN, organization)
-    row = EmailDomain.objects.filter(pk=domain_id).first()
-    if row is None:
-        raise NotFound("email_domain", domain_id)
+    row = domain_of(actor, domain_id)
     ref = row.ref
     row.delete()
     audit.record(actor, "email_domain.removed", ref, now=now, before={"domain": ref.label})
@@ -67,10 +63,7 @@ def check(*, actor: Actor, domain_id: UUID, now: datetime) -> EmailDomain:
     """
     assert actor.organization_id is not None
     with scope.of_organization(actor.organization_id, user_id=actor.id):
-        authorize(actor, Permission.MANAGE_SIGN_IN, organization_of(actor))
-        row = EmailDomain.objects.filter(pk=domain_id).first()
-        if row is None:
-            raise NotFound("email_domain", domain_id)
+        row = domain_of(actor, domain_id)
     missing = _why_missing(row)
     if missing is not None:
         with scope.of_organization(actor.organization_id):
@@ -94,14 +87,11 @@ def check(*, actor: Actor, domain_id: UUID, now: datetime) -> EmailDomain:
 
 
 @transaction.atomic
-def ask_check(*, actor: Actor, organization: Organization, domain_id: UUID, now: datetime) -> EmailDomain:
+def ask_check(*, actor: Actor, domain_id: UUID, now: datetime) -> EmailDomain:
     """Have the record looked for in the background: `proven_at` and `checked_at` tell."""
-    authorize(actor, Permission.MANAGE_SIGN_IN, organization)
-    row = EmailDomain.objects.filter(pk=domain_id).first()
-    if row is None:
-        raise NotFound("email_domain", domain_id)
+    row = domain_of(actor, domain_id)
     audit.record(actor, "email_domain.check_asked", row.ref, now=now)
-    enqueue_on_commit(TaskName.CHECK_DOMAIN, organization_id=organization.pk, domain_id=row.pk)
+    enqueue_on_commit(TaskName.CHECK_DOMAIN, organization_id=row.organization_id, domain_id=row.pk)
     return row
 
 

@@ -132,10 +132,10 @@ def map_group(*, actor: Actor, organization: Organization, mapping: MappingDraft
 @transaction.atomic
 def unmap_group(*, actor: Actor, organization: Organization, mapping_id: UUID, now: datetime) -> None:
     """The group gives the role no longer; who has it by the group alone loses it at the next sign-in."""
-    authorize(actor, Permission.MANAGE_SIGN_IN, organization)
     found = GroupMapping.objects.select_related("provider").filter(pk=mapping_id).first()
     if found is None:
         raise NotFound("group_mapping", mapping_id)
+    authorize(actor, Permission.MANAGE_SIGN_IN, organization)
     before, ref = _mapping_shown(found), _ref_of(found)
     _changed(found.provider)
     found.delete()

@@ -76,7 +76,7 @@ class TestEveryRoute:
         response = ask("anonymous", one)
 
         if one.route.permission == ANONYMOUS and one.path != "/":
-            assert response.status_code == 200
+            assert response.status_code in ({200} if one.route.scoped else {200, 302})
         elif one.is_api:
             assert response.status_code == 401
             assert response.headers["WWW-Authenticate"].startswith("Bearer")

@@ -130,6 +130,7 @@ def ask(client: Client, one: Address, tenant: Tenant, ids: Ids, query: str = "")
 def form(one: Address, ids: Ids) -> dict[str, object]:
     forms: dict[str, dict[str, object]] = {
         **_organization_forms(ids),
+        **_sign_in_forms(),
         "/launch": {
             "project": ids["project_slug"],
             "image": "jupyterlab",
@@ -162,6 +163,16 @@ def _organization_forms(ids: Ids) -> dict[str, dict[str, object]]:
         "/organization/projects/new": {**facts, "slug": "robots"},
         "/organization/projects/<uuid:project_id>/change": facts,
         "/organization/service-accounts/new": {"name": "daily"},
+    }
+
+
+def _sign_in_forms() -> dict[str, dict[str, object]]:
+    provider = {"name": "Own", "issuer": "https://id.example", "client_id": "c", "group_claim": "groups"}
+    return {
+        "/organization/sign-in/second-factor": {"required": "no"},
+        "/organization/sign-in/provider": {**provider, "version": "1"},
+        "/organization/sign-in/groups": {"group": "other", "role": "auditor", "place": "here"},
+        "/organization/sign-in/domains": {"domain": "other.example"},
     }
 
 

@@ -26,7 +26,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core import scope
-from core.errors import Forbidden, NotFound, Refused, SteelyardError
+from core.errors import Forbidden, Refused, SteelyardError
 from core.outgoing import NotReached
 from core.refusals import note
 from core.routes import ANONYMOUS, AUTHENTICATED, route
@@ -83,8 +83,10 @@ def callback(request: HttpRequest) -> HttpResponse:
     """Back from the provider: in, or the reason why not."""
     departed = request.session.pop(_DEPARTED, None)
     state = request.GET.get("state", "")
-    if departed is None or time.time() - departed["at"] > arrivals.TAKES_AT_MOST.total_seconds():
-        return _sorry(request, "This sign-in has taken too long, or was begun in another browser. Begin again.")
+    if departed is None:
+        return redirect("sso-start")
+    if time.time() - departed["at"] > arrivals.TAKES_AT_MOST.total_seconds():
+        return _sorry(request, "This sign-in has taken too long. Begin again.")
     if not compare_digest(state.encode(), str(departed["state"]).encode()):
         return _sorry(request, "This answer belongs to another sign-in. Begin again.")
     if request.GET.get("error") or not request.GET.get("code"):
@@ -118,7 +120,8 @@ def link(request: HttpRequest) -> HttpResponse:
     pending = request.session.get(_TO_LINK)
     if pending is None or time.time() - pending["at"] > arrivals.TAKES_AT_MOST.total_seconds():
         request.session.pop(_TO_LINK, None)
-        raise NotFound("pending link", "here")
+        messages.info(request, "Nothing waits to be linked. Sign in with your organisation first.")
+        return redirect("home")
     if is_bound(request):
         raise Forbidden(
             "own_sign_in", ObjectRef("person", str(request.user.pk)), ask="nobody: sign in by your password"

@@ -181,8 +181,7 @@ def domain_check(request: HttpRequest, domain_id: UUID) -> HttpResponse:
 @route(permission=Permission.MANAGE_SIGN_IN, verb="email_domain.removed")
 @require_POST
 def domain_remove(request: HttpRequest, domain_id: UUID) -> HttpResponse:
-    actor = _actor(request)
-    email_domains.remove(actor=actor, organization=organization_of(actor), domain_id=domain_id, now=timezone.now())
+    email_domains.remove(actor=_actor(request), domain_id=domain_id, now=timezone.now())
     messages.success(request, "The domain is off the list.")
     return redirect("sign-in")
 
