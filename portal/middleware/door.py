@@ -65,7 +65,7 @@ def refusal(request: HttpRequest, view: View) -> HttpResponse | None:
     if route.permission == ANONYMOUS:
         return None
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    if actor.id is None:
+    if actor.id is None or actor.token_id is not None:  # pages are for people at a browser; the API takes tokens
         return _to_the_door(request)
     if awaits_second_factor(request) and not (match is not None and match.url_name == _WAY_OUT):
         return _to(request, "mfa_index")

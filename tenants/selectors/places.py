@@ -139,10 +139,11 @@ def holders_of(projects: QuerySet[Project]) -> list[QuotaHold]:
 
 def member_by_id(user_id: UUID) -> User:
     """A principal that belongs to the scope's organisation. Raises NotFound otherwise."""
-    found = User.objects.filter(pk=user_id).first() if belongs(user_id) else None
-    if found is None:
+    accounts = ServiceAccount.objects.filter(user_id=user_id, disabled_at=None).select_related("user")
+    held = Membership.objects.filter(user_id=user_id).select_related("user").first() or accounts.first()
+    if held is None:
         raise NotFound("member", user_id)
-    return found
+    return held.user
 
 
 def belongs(user_id: UUID) -> bool:

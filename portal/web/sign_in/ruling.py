@@ -35,7 +35,7 @@ _TEMPLATE = "portal/sign_in/settings.html"
 
 
 class ProviderForm(forms.Form):
-    name = forms.CharField(max_length=80, help_text="What your people know it by, such as “Aurora account”.")
+    name = forms.CharField(max_length=80, help_text="What your people know it by, such as “Acme account”.")
     issuer = forms.CharField(max_length=300, help_text="Its address, exactly as its description says it.")
     client_id = forms.CharField(max_length=200, label="Client id")
     client_secret = forms.CharField(
