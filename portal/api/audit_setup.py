@@ -50,7 +50,7 @@ _STREAM_EXAMPLE = {
 _STATES = ("off", "paused", "retrying", "delivering", "up_to_date")
 
 
-class ViewOutput(serializers.Serializer[object]):
+class AuditViewOutput(serializers.Serializer[object]):
     id = serializers.UUIDField()
     name = serializers.CharField()
     query = serializers.DictField(help_text="Filters as the list of audit events takes them.")
@@ -77,7 +77,7 @@ class NewViewInput(Input[NewView]):
 
 class AuditViews(Endpoint):
     @route(permission=Permission.VIEW_AUDIT, verb="audit_view.listed")
-    @shape(summary="List saved views of the audit log", output=ViewOutput, listed=True, example=_VIEW_EXAMPLE)
+    @shape(summary="List saved views of the audit log", output=AuditViewOutput, listed=True, example=_VIEW_EXAMPLE)
     def get(self, request: Request) -> HttpResponse:
         """Your own and the shared ones."""
         readable_organization(self.actor)
@@ -85,7 +85,11 @@ class AuditViews(Endpoint):
 
     @route(permission=Permission.VIEW_AUDIT, verb="audit_view.saved")
     @shape(
-        summary="Save a view of the audit log", input=NewViewInput, output=ViewOutput, status=201, example=_VIEW_EXAMPLE
+        summary="Save a view of the audit log",
+        input=NewViewInput,
+        output=AuditViewOutput,
+        status=201,
+        example=_VIEW_EXAMPLE,
     )
     def post(self, request: Request) -> HttpResponse:
         """A name that you used before gets the new filters. Sharing needs manage_audit."""
@@ -98,7 +102,7 @@ class AuditViews(Endpoint):
 
 class AuditViewDetail(Endpoint):
     @route(permission=Permission.VIEW_AUDIT, verb="audit_view.viewed")
-    @shape(summary="Show a saved view", output=ViewOutput, example=_VIEW_EXAMPLE)
+    @shape(summary="Show a saved view", output=AuditViewOutput, example=_VIEW_EXAMPLE)
     def get(self, request: Request, view_id: UUID) -> HttpResponse:
         view = audit_log.views_visible_to(self.actor).filter(pk=view_id).first()
         if view is None:
@@ -113,7 +117,7 @@ class AuditViewDetail(Endpoint):
         return self.nothing()
 
 
-class StreamOutput(serializers.Serializer[object]):
+class AuditStreamOutput(serializers.Serializer[object]):
     id = serializers.UUIDField()
     name = serializers.CharField()
     url = serializers.CharField()
@@ -129,7 +133,7 @@ class StreamOutput(serializers.Serializer[object]):
     version = serializers.IntegerField()
 
 
-class NewStreamOutput(StreamOutput):
+class NewAuditStreamOutput(AuditStreamOutput):
     secret = serializers.CharField(required=False, help_text="Shown this once. A replayed answer leaves it out.")
 
 
@@ -167,7 +171,7 @@ class StreamChangeInput(Input[StreamChange]):
 
 class AuditStreams(Endpoint):
     @route(permission=Permission.VIEW_AUDIT, verb="audit_stream.listed")
-    @shape(summary="List audit streams", output=StreamOutput, listed=True, example=_STREAM_EXAMPLE)
+    @shape(summary="List audit streams", output=AuditStreamOutput, listed=True, example=_STREAM_EXAMPLE)
     def get(self, request: Request) -> HttpResponse:
         head = head_of(self.actor.tenant_id)
         rows = audit_log.streams_of(self.actor).order_by()
@@ -177,7 +181,7 @@ class AuditStreams(Endpoint):
     @shape(
         summary="Make an audit stream",
         input=NewStreamInput,
-        output=NewStreamOutput,
+        output=NewAuditStreamOutput,
         status=201,
         refuses=True,
         example={**_STREAM_EXAMPLE, "secret": "whsec_…"},
@@ -194,7 +198,7 @@ class AuditStreams(Endpoint):
 
 class AuditStreamDetail(Endpoint):
     @route(permission=Permission.VIEW_AUDIT, verb="audit_stream.viewed")
-    @shape(summary="Show an audit stream", output=StreamOutput, example=_STREAM_EXAMPLE)
+    @shape(summary="Show an audit stream", output=AuditStreamOutput, example=_STREAM_EXAMPLE)
     def get(self, request: Request, stream_id: UUID) -> HttpResponse:
         return self.answer(_stream(_found(self.actor, stream_id), head_of(self.actor.tenant_id)))
 
@@ -202,7 +206,7 @@ class AuditStreamDetail(Endpoint):
     @shape(
         summary="Change an audit stream",
         input=StreamChangeInput,
-        output=StreamOutput,
+        output=AuditStreamOutput,
         refuses=True,
         answers={412: "Stale"},
         example=_STREAM_EXAMPLE,
@@ -231,7 +235,7 @@ class RotateStreamSecret(Endpoint):
     @route(permission=Permission.MANAGE_AUDIT, verb="audit_stream.secret_rotated")
     @shape(
         summary="Give an audit stream a new secret",
-        output=NewStreamOutput,
+        output=NewAuditStreamOutput,
         example={**_STREAM_EXAMPLE, "secret": "whsec_…"},
     )
     def post(self, request: Request, stream_id: UUID) -> HttpResponse:
@@ -250,7 +254,7 @@ class TestStream(Endpoint):
         return self.nothing()
 
 
-class KeepingOutput(serializers.Serializer[object]):
+class AuditKeepingOutput(serializers.Serializer[object]):
     keep_days = serializers.IntegerField(allow_null=True, help_text="null: for ever.")
     sealed_entries = serializers.IntegerField()
     anchored_up_to = serializers.IntegerField(allow_null=True)
@@ -274,7 +278,7 @@ _KEEPING_EXAMPLE = {"keep_days": 400, "sealed_entries": 4711, "anchored_up_to": 
 
 class AuditKeeping(Endpoint):
     @route(permission=Permission.VIEW_AUDIT, verb="audit.viewed")
-    @shape(summary="Show how the audit log is kept and proven", output=KeepingOutput, example=_KEEPING_EXAMPLE)
+    @shape(summary="Show how the audit log is kept and proven", output=AuditKeepingOutput, example=_KEEPING_EXAMPLE)
     def get(self, request: Request) -> HttpResponse:
         readable_organization(self.actor)
         return self.answer(_keeping(self.actor))
@@ -283,7 +287,7 @@ class AuditKeeping(Endpoint):
     @shape(
         summary="Say how long audit events are kept",
         input=KeepingInput,
-        output=KeepingOutput,
+        output=AuditKeepingOutput,
         example=_KEEPING_EXAMPLE,
     )
     def put(self, request: Request) -> HttpResponse:
