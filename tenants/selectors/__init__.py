@@ -14,7 +14,7 @@ from core.types import Actor
 from tenants.credentials import hash_secret, is_well_formed
 from tenants.enums import Permission
 from tenants.models import AccessToken, Membership, Organization, Project, ServiceAccount, User
-from tenants.permissions import holds, projects_filter
+from tenants.permissions import projects_filter
 from tenants.selectors.quotas import held_of as held_of
 from tenants.selectors.quotas import quota_book as quota_book
 from tenants.selectors.quotas import quota_lines as quota_lines
@@ -123,21 +123,6 @@ def people_matching(words: str) -> QuerySet[User]:
 def people_sharing(project_id: UUID) -> int:
     """How many people hold a role in a project of the scope's organisation."""
     return Membership.objects.filter(project_id=project_id).values("user_id").distinct().count()
-
-
-def members_of(actor: Actor) -> QuerySet[Membership]:
-    """Who belongs to the actor's organisation. Empty for one who may not see members."""
-    if not holds(actor, Permission.VIEW_MEMBERS, organization_of(actor)):
-        return Membership.objects.none()
-    return Membership.objects.select_related("user", "project").order_by("user__email", "project__slug")
-
-
-def memberships_visible_to(actor: Actor) -> QuerySet[Membership]:
-    """Everybody's in the actor's organisation for one who may see members, else the actor's own."""
-    rows = Membership.objects.select_related("user", "project")
-    return (
-        rows if holds(actor, Permission.VIEW_MEMBERS, organization_of(actor)) else rows.filter(user_id=actor.person_id)
-    )
 
 
 def memberships_of(actor: Actor) -> list[Membership]:

@@ -258,6 +258,7 @@ class TestClosing:
         olivia = house.client_for(aurora, "olivia")
         for path in ("/usage", "/invoice", "/audit", "/organization/close", "/organization/members"):
             assert olivia.get(path).status_code == 200, path
+        assert ">final</span>" in olivia.get("/invoice").content.decode()
         for path, form in (
             ("/organization/settings/change", {"name": "Again", "time_zone": "UTC"}),
             ("/organization/service-accounts/new", {"name": "x"}),
