@@ -157,7 +157,7 @@ def _of_place(line: QuotaLine, message: str) -> str:
         case QuotaLevel.TEAM:
             return f"Team {line.place}: {message}"
         case QuotaLevel.USER:
-            return f"Your own quota: {message}"
+            return f"Quota of {line.place}: {message}"
     return message
 
 

@@ -187,6 +187,7 @@ def _present(rows: Sequence[Approval]) -> list[object]:
             "id": row.pk,
             "quota": row.subject_id,
             **row.payload,
+            "until": datetime.fromisoformat(row.payload["until"]) if row.payload["until"] else None,
             "justification": row.justification,
             "state": row.state,
             "decider": row.decider,

@@ -47,7 +47,11 @@ class TestOneLevel:
             (ORGANIZATION, "Organisation aurora: ", "the platform's administrator, who sets the quotas of the"),
             (TEAM, "Team perception: ", "an owner of the organisation, who sets the quotas of the team perception"),
             (PROJECT, "", "an owner of the organisation, who sets the quotas of vision"),
-            (USER, "Your own quota: ", "an owner of the organisation, who sets the quotas of alice@aurora.example"),
+            (
+                USER,
+                "Quota of alice@aurora.example: ",
+                "an owner of the organisation, who sets the quotas of alice@",
+            ),
         ],
     )
     def test_c31_names_level_resource_numbers_and_whom_to_ask(self, level, message, ask):
