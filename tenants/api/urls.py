@@ -9,9 +9,9 @@ from tenants.api.invitations import Invitation, Invitations, Resend
 from tenants.api.me import Me
 from tenants.api.memberships import Membership, Memberships
 from tenants.api.organizations import Organizations, Roles
+from tenants.api.policies import Policies, Policy
 from tenants.api.projects import Project, ProjectBySlug, Projects
 from tenants.api.quota_requests import ApproveQuotaRequest, QuotaRequests, RefuseQuotaRequest
-from tenants.api.policies import Policies, Policy
 from tenants.api.quotas import Quota, Quotas
 from tenants.api.service_accounts import ServiceAccount, ServiceAccounts
 from tenants.api.sign_in import CheckDomain, Domain, Domains, Provider, SignIn
