@@ -7,6 +7,7 @@ from django.urls import path
 from portal.web import approvals, quotas, switch, tokens, usage, volumes
 from portal.web.audit.urls import urlpatterns as audit_urls
 from portal.web.console import approvals as console_approvals
+from portal.web.console import audit as console_audit
 from portal.web.console import governing, impersonation
 from portal.web.console import policies as console_policies
 from portal.web.console import tenants as console_tenants
@@ -69,6 +70,9 @@ urlpatterns = [
     path("organization/sign-in/domains", ruling.domain_add, name="sign-in-domain"),
     path("organization/sign-in/domains/<uuid:domain_id>/check", ruling.domain_check, name="sign-in-domain-check"),
     path("organization/sign-in/domains/<uuid:domain_id>/remove", ruling.domain_remove, name="sign-in-domain-remove"),
+    path("console/audit", console_audit.audit_list, name="console-audit"),
+    path("console/audit/export", console_audit.audit_export, name="console-audit-export"),
+    path("console/audit/<uuid:event_id>", console_audit.audit_event, name="console-audit-event"),
     path("console/", console_tenants.tenant_list, name="console-tenants"),
     path("console/tenants/<slug:slug>", console_tenants.tenant_detail, name="console-tenant"),
     path("console/tenants/<slug:slug>/act-for/<uuid:person_id>", impersonation.impersonate, name="console-impersonate"),

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from tenants.models import User
+from tenants.models import Organization, User
 
 _AT_MOST = 500
 
@@ -23,3 +23,8 @@ def names_of(ids: Iterable[UUID]) -> dict[UUID, str]:
     """Names of people (their address where they have none) whom rows already visible to the caller refer to."""
     rows = User.objects.filter(pk__in={*ids}).values_list("pk", "full_name", "email")
     return {pk: full_name or email for pk, full_name, email in rows}
+
+
+def organization_names() -> list[tuple[str, str]]:
+    """(slug, name) of every organisation, by name. In the platform's scope."""
+    return list(Organization.objects.order_by("name").values_list("slug", "name"))

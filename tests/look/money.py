@@ -229,6 +229,7 @@ def audit() -> Context:
         "manages": True,
         "save_url": "#",
         "list_url": "/audit",
+        "clear_url": "/audit",
         "streams_url": "/audit-streams",
         "keeping_url": "/audit-keeping",
         "views": [view, Thing(id="2", name="Bob", url="#", shared=False, remove_url="#")],

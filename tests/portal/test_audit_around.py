@@ -155,3 +155,44 @@ class TestKeeping:
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False)
 
         assert (done.returncode, "entries hold" in done.stdout) == (0, True), done.stderr
+
+
+class TestConsole:
+    @pytest.fixture
+    def paula(self, aurora):
+        """She audits the platform, and belongs to aurora as a developer."""
+        user = house.join(aurora, "paula", "developer", projects=("vision",))
+        user.platform_role = "platform_auditor"
+        user.save(update_fields=["platform_role"])
+        return house.client_for(aurora, "paula")
+
+    def test_shows_the_platforms_own_chain_first_and_keeps_who_looked(self, paula, aurora):
+        paula.get("/console/audit")
+
+        page = paula.get("/console/audit")
+
+        assert page.status_code == 200, page.content
+        entry = page.context["events"][0]
+        assert (entry.verb, entry.actor) == ("audit.viewed", "Paula")
+
+    def test_shows_anybodys(self, paula, borealis):
+        page = paula.get("/console/audit?chain=borealis&verb=membership.*")
+
+        verbs = {entry.verb for entry in page.context["events"]}
+        assert verbs == {"membership.granted"}
+        assert "chain=borealis" in page.context["exports"][0]["url"]
+        shown = paula.get(page.context["events"][0].url)
+        assert shown.status_code == 200
+        assert b"membership.granted" in shown.content
+
+    def test_exports_anybodys_and_says_so_in_the_platforms_chain(self, paula, borealis):
+        response = paula.get("/console/audit/export?chain=borealis&format=csv")
+
+        assert "membership.granted" in b"".join(response.streaming_content).decode()
+        entry = paula.get("/console/audit?verb=audit.exported").context["events"][0]
+        assert entry.object == f"audit {borealis.organization.pk}"
+
+    def test_is_not_there_for_anybody_else(self, olivia, paula):
+        for path in ("/console/audit", "/console/audit/export?format=csv"):
+            assert olivia.get(path).status_code == 404
+        assert paula.get("/console/audit?chain=nobodys").status_code == 404

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -41,6 +41,8 @@ class Log:
     url: str
     entry_route: str
     export_url: str
+    also: Mapping[str, str] = field(default_factory=dict)
+    """Query fields besides the filters."""
 
 
 @route(permission=Permission.VIEW_AUDIT, verb="audit.viewed")
@@ -80,18 +82,20 @@ def page_of(log: Log, chosen: Mapping[str, str], *, before: str) -> dict[str, ob
     found = (found.filter(pk__lt=start) if start else found).order_by("-id")
     cut = list(found[: PAGE + 1])
     shown = cut[:PAGE]
+    kept = {**log.also, **chosen}
     return {
         "events": rows.entries_of(shown, route=log.entry_route),
         "chosen": chosen,
         "narrowed": bool(chosen),
         "kept": json.dumps(chosen),
         "list_url": log.url,
+        "clear_url": f"{log.url}?{urlencode(log.also)}",
         "page": {
-            "previous": f"{log.url}?{urlencode(chosen)}" if start else "",
-            "next": f"{log.url}?{urlencode({**chosen, 'before': str(shown[-1].pk)})}" if len(cut) > PAGE else "",
+            "previous": f"{log.url}?{urlencode(kept)}" if start else "",
+            "next": f"{log.url}?{urlencode({**kept, 'before': str(shown[-1].pk)})}" if len(cut) > PAGE else "",
         },
         "exports": [
-            {"label": label, "url": f"{log.export_url}?{urlencode({**chosen, 'format': name})}"}
+            {"label": label, "url": f"{log.export_url}?{urlencode({**kept, 'format': name})}"}
             for name, label in (("csv", "CSV"), ("jsonl", "JSON Lines"))
         ],
         "zone": timezone.get_current_timezone_name(),

@@ -32,6 +32,7 @@ _PAGES = (
     ("Tenants", "console-tenants", "building-2", P.VIEW_TENANTS),
     ("Approvals", "console-approvals", "stamp", P.DECIDE_PLATFORM_APPROVAL),
     ("Policies", "console-policies", "scale", P.MANAGE_PLATFORM_POLICY),
+    ("Audit", "console-audit", "scroll-text", P.VIEW_PLATFORM_AUDIT),
 )
 """Label, route, icon, permission; in the order of the navigation."""
 
