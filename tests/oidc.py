@@ -57,7 +57,7 @@ def running_provider() -> Iterator[OidcProvider]:
         process.wait(10)
 
 
-class _Records(BaseResolver):
+class _Records(BaseResolver):  # type: ignore[misc]
     def __init__(self, records: Mapping[str, str]) -> None:
         self.records = records
 

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.visitor import Visitor
 from tests.look.browser import CHROMIUM, View, chromium
+from tests.oidc import running_name_server
 from tests.platform import Platform, running
 
 HERE = Path(__file__).parent
@@ -37,8 +38,18 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def platform(browser: Browser) -> Iterator[Platform]:
-    with running() as found:
+def domain_records() -> dict[str, str]:
+    """What the platform's name server says, as it stands at that moment."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def platform(browser: Browser, domain_records: dict[str, str]) -> Iterator[Platform]:
+    """It may call identity providers on this machine, and asks a name server on it."""
+    with (
+        running_name_server(domain_records) as names,
+        running({"STEELYARD_OUTGOING_NETWORKS": "127.0.0.0/8", "STEELYARD_DNS_SERVERS": names}) as found,
+    ):
         yield found
 
 

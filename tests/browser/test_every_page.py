@@ -13,12 +13,26 @@ from tests.look.browser import NARROW, WIDE, View
 VIEWS = (View(WIDE, "light"), View(NARROW, "dark"))
 SETTINGS = ("/organization/settings", "/organization/roles")
 EVERYBODY = (*SETTINGS, "/", "/workspaces", "/disks", "/usage", "/quotas", "/tokens", "/nowhere")
-MINE = ("/launch", "/launch?shape=8x-h200", "/accounts/sessions/", "/accounts/password/change/")
+MINE = (
+    "/launch",
+    "/launch?shape=8x-h200",
+    "/accounts/sessions/",
+    "/accounts/password/change/",
+    "/accounts/2fa/",
+    "/sign-in/linked",
+)
 ORGANIZATION = tuple(
     f"/organization/{name}" for name in ("members", "teams", "projects", "service-accounts", "transfer", "close")
 )
-OWNERS = (*ORGANIZATION, "/invoice", "/audit")
-DOOR = ("/join", "/accounts/login/", "/accounts/password/reset/", "/accounts/password/reset/done/", "/nowhere")
+OWNERS = (*ORGANIZATION, "/invoice", "/audit", "/organization/sign-in")
+DOOR = (
+    "/join",
+    "/accounts/login/",
+    "/accounts/password/reset/",
+    "/accounts/password/reset/done/",
+    "/nowhere",
+    "/sign-in/organization",
+)
 VISITS = (
     ("alice", (*EVERYBODY, *MINE)),
     ("olivia", (*EVERYBODY, *OWNERS)),
