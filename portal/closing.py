@@ -27,6 +27,11 @@ class FinalMonth:
         return f"{self.total.amount} {self.total.currency}"
 
 
+def totals(actor: Actor, now: datetime) -> dict[str, str]:
+    """The same as words by month, for the audit log."""
+    return {row.month: row.total_words for row in final_bill(actor, now)}
+
+
 def final_bill(actor: Actor, now: datetime) -> list[FinalMonth]:
     """Newest first. Once nothing lives any more, a draft says the same for ever: it counts what was used."""
     months = [month for month in invoice_months(actor, now) if month.state == PeriodState.OPEN]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -12,7 +13,7 @@ from core.api.fields import MoneyOutput
 from core.api.shapes import shape
 from core.errors import NotFound
 from core.routes import route
-from portal.closing import final_bill
+from portal.closing import final_bill, totals
 from tenants.api import organizations
 from tenants.api.outputs import OrganizationOutput
 from tenants.enums import Permission
@@ -42,14 +43,13 @@ class Organization(organizations.Organization):
         if organization.pk != organization_id:
             raise NotFound("organization", organization_id)
         authorize(self.actor, Permission.CLOSE_ORGANIZATION, organization)
-        bill = final_bill(self.actor, self.moment)
         closed = closing.close(
             actor=self.actor,
             organization=organization,
             confirmed=organization.slug,
-            final_bill={row.month: row.total_words for row in bill},
+            final_bill=partial(totals, self.actor, self.moment),
             expected_version=self.expected_version(),
             now=self.moment,
         )
-        months = [{"month": row.month, "total": row.total} for row in bill]
+        months = [{"month": row.month, "total": row.total} for row in final_bill(self.actor, self.moment)]
         return self.one(closed.version, lambda: {**organizations.organization(closed), "final_bill": months})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from django.db import transaction
@@ -24,15 +24,16 @@ def close(
     actor: Actor,
     organization: Organization,
     confirmed: str,
-    final_bill: Mapping[str, str],
+    final_bill: Callable[[], Mapping[str, str]],
     now: datetime,
     expected_version: int | None = None,
 ) -> Organization:
     """Close for good. Refused, naming each, while something lives in its projects.
 
-    `confirmed` is its slug, typed; `final_bill` what each open month comes to, as the caller reads it in this very
-    transaction. Tokens, invitations and service accounts end, and every member's sessions but the actor's own. Its
-    slug and its projects' names stay its own. Members sign in again and read invoices, usage and the audit log.
+    `confirmed` is its slug, typed; `final_bill` tells what each open month comes to, and is asked once nothing lives
+    any more and nothing can begin. Tokens, invitations and service accounts end, and every member's sessions but the
+    actor's own. Its slug and its projects' names stay its own. Members sign in again and read invoices, usage and the
+    audit log.
     """
     authorize(actor, Permission.CLOSE_ORGANIZATION, organization)
     row = Organization.objects.select_for_update().get(pk=organization.pk)
@@ -49,7 +50,7 @@ def close(
     row.version += 1
     row.save(update_fields=["standing", "standing_reason", "closed_at", "version"])
     ended = _end_ways_in(actor, now)
-    bill: dict[str, Json] = dict(sorted(final_bill.items()))
+    bill: dict[str, Json] = dict(sorted(final_bill().items()))
     after: dict[str, Json] = {"standing": Standing.CLOSED.value, "final_bill": bill, **ended}
     audit.record(actor, "organization.closed", row.ref, now=now, before=before, after=after)
     return row

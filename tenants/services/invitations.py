@@ -25,6 +25,7 @@ from tenants.services import memberships, people
 
 LIFETIME = timedelta(days=7)
 MOST_A_DAY = 200
+BETWEEN_MAILS = timedelta(minutes=1)
 
 
 class InvitationGone(SteelyardError):
@@ -83,9 +84,14 @@ def create(*, actor: Actor, place: Place, email: str, role: str, now: datetime) 
 
 @transaction.atomic
 def resend(*, actor: Actor, invitation_id: UUID, now: datetime) -> tuple[Invitation, str]:
-    """A new secret for seven more days, in a new mail; the old link is dead. Whoever resends is the inviter now."""
+    """A new secret for seven more days, in a new mail; the old link is dead. Whoever resends is the inviter now.
+
+    Raises Conflict within a minute of its last mail: nobody's letterbox is to be filled.
+    """
     invitation = _open(actor, invitation_id)
     memberships.may_manage(actor, invitation.place, invitation.role)
+    if invitation.mailed_at is not None and now - invitation.mailed_at < BETWEEN_MAILS:
+        raise Conflict("Its mail was sent less than a minute ago. Wait a little.", code="too_soon")
     before = invitation.expires_at
     secret = new_code()
     invitation.invited_by = actor.id

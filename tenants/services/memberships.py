@@ -18,6 +18,7 @@ from tenants.models import Membership, Organization, Project, Team, User
 from tenants.permissions import Place, authorize, permissions_on, platform_permissions_on
 from tenants.roles import ORGANIZATION_ROLES, PROJECT_ROLES, on_team, permissions_of
 from tenants.selectors.places import belongs
+from tenants.services.endings import end_tokens
 from tenants.services.projection import project_grants
 from tenants.services.standing import refuse_closed
 
@@ -120,12 +121,17 @@ def revoke(*, actor: Actor, membership: Membership, now: datetime) -> None:
     """Take a role back. What it opened (sockets, links) ends when its next check finds nothing."""
     ref, role, user_id = membership.ref, membership.role, membership.user_id
     erase([membership])
+    if not Membership.objects.filter(user_id=user_id).exists():
+        end_tokens([user_id], now)
     audit.record(actor, "membership.revoked", ref, now=now, before={"role": role, "user": str(user_id)})
 
 
 @transaction.atomic
 def remove_person(*, actor: Actor, user_id: UUID, now: datetime) -> None:
-    """Take every role of a principal in the organisation; the user stays. Anybody may leave; the last owner may not."""
+    """Take every role of a principal in the organisation, and its tokens here: they do not come back with the person.
+
+    The user stays. Anybody may leave; the last owner may not.
+    """
     rows = list(Membership.objects.filter(user_id=user_id).select_related("organization", "team", "project"))
     if not rows:
         raise NotFound("member", user_id)
@@ -138,6 +144,7 @@ def remove_person(*, actor: Actor, user_id: UUID, now: datetime) -> None:
         _keep_an_owner(row)
     roles: list[Json] = [*sorted(row.role for row in rows)]
     erase(rows)
+    end_tokens([user_id], now)
     verb = "member.left" if user_id == actor.id else "member.removed"
     audit.record(actor, verb, organization.ref, now=now, before={"user": str(user_id), "roles": roles})
 

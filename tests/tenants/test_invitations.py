@@ -295,10 +295,13 @@ class TestMail:
     def test_goes_out_again_with_a_new_link_when_it_is_sent_again(self, aurora, letterbox):
         invitation, old = invite(aurora)
         deliver(invitation)
+        olivia, later = aurora.actor("olivia"), NOW() + invitations.BETWEEN_MAILS
+        with pytest.raises(Conflict), house.an_act(), aurora.scope():
+            invitations.resend(actor=olivia, invitation_id=invitation.pk, now=NOW())
         with house.an_act(), aurora.scope():
-            again, new = invitations.resend(actor=aurora.actor("olivia"), invitation_id=invitation.pk, now=NOW())
+            again, new = invitations.resend(actor=olivia, invitation_id=invitation.pk, now=later)
 
-        deliver(again)
+        deliver(again, later)
 
         assert len(letterbox.letters) == 2
         assert old != new

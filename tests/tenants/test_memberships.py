@@ -108,6 +108,14 @@ class TestLeaving:
             assert not Membership.objects.filter(user=aurora.people["victor"]).exists()
             assert AuditEvent.objects.filter(verb="member.left").count() == 1
 
+    def test_ends_the_tokens_for_good(self, aurora):
+        gone, left = house.api_for(aurora, "bob"), house.api_for(aurora, "victor")
+        take_back(aurora, "olivia", held_by(aurora, "bob"))
+        remove(aurora, "victor", "victor")
+        house.join(aurora, "bob", "developer", projects=("vision",))
+
+        assert [api.get("/api/v1/projects").status_code for api in (gone, left)] == [401, 401]
+
     def test_the_last_owner_stays(self, aurora):
         for act in (
             lambda: remove(aurora, "olivia", "olivia"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -12,7 +13,7 @@ from django.utils import timezone
 
 from core.errors import Conflict, Forbidden, Invalid, NotFound, Refused
 from core.models import AuditEvent
-from portal.closing import final_bill
+from portal.closing import totals
 from provisioning.services import entries, wishes
 from tenants.models import Invitation, Membership, Organization, Project, ServiceAccount
 from tenants.services import closing, invitations, ownership, projects, standing, tokens
@@ -41,12 +42,11 @@ def close(tenant, *, by="olivia", now=None):
     at = now or timezone.now()
     with house.an_act(), tenant.scope():
         actor = tenant.actor(by)
-        bill = {row.month: row.total_words for row in final_bill(actor, at)}
         return closing.close(
             actor=actor,
             organization=tenant.organization,
             confirmed=tenant.organization.slug,
-            final_bill=bill,
+            final_bill=partial(totals, actor, at),
             now=at,
         )
 

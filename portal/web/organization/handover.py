@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from allauth.core import ratelimit
@@ -18,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 from core.errors import SteelyardError
 from core.routes import route
 from core.types import Actor
-from portal.closing import final_bill
+from portal.closing import final_bill, totals
 from portal.identity import for_the_person_alone
 from portal.web.organization.asking import asked, show, uuid_of
 from portal.web.organization.forms import CloseForm, TransferForm
@@ -91,7 +92,7 @@ def close(request: HttpRequest) -> HttpResponse:
             actor=actor,
             organization=organization,
             confirmed=form.cleaned_data["confirmed"],
-            final_bill={row.month: row.total_words for row in final_bill(actor, now)},
+            final_bill=partial(totals, actor, now),
             now=now,
         )
     except SteelyardError as error:
