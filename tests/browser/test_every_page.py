@@ -12,7 +12,9 @@ from tests.look.browser import NARROW, WIDE, View
 
 VIEWS = (View(WIDE, "light"), View(NARROW, "dark"))
 SETTINGS = ("/organization/settings", "/organization/roles")
-EVERYBODY = (*SETTINGS, "/", "/workspaces", "/disks", "/usage", "/quotas", "/tokens", "/nowhere")
+GOVERNED = ("/approvals", "/policies")
+EVERYBODY = (*SETTINGS, *GOVERNED, "/", "/workspaces", "/disks", "/usage", "/quotas", "/tokens", "/nowhere")
+RULES = ("/policies/new?kind=regions", "/policies/new?kind=approval_above")
 MINE = (
     "/launch",
     "/launch?shape=8x-h200",
@@ -24,7 +26,7 @@ MINE = (
 ORGANIZATION = tuple(
     f"/organization/{name}" for name in ("members", "teams", "projects", "service-accounts", "transfer", "close")
 )
-OWNERS = (*ORGANIZATION, "/invoice", "/audit", "/organization/sign-in")
+OWNERS = (*ORGANIZATION, *RULES, "/invoice", "/audit", "/organization/sign-in")
 DOOR = (
     "/join",
     "/accounts/login/",

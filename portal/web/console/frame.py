@@ -73,14 +73,18 @@ def page(request: HttpRequest, template: str, context: dict[str, object]) -> Htt
     return render(request, template, {**context, "shell": console_shell(request)})
 
 
+def _depth(name: str) -> int:
+    """The page whose address says most of where one is."""
+    return len(reverse(name))
+
+
 def console_shell(request: HttpRequest) -> Shell:
     actor: Actor = request.actor  # type: ignore[attr-defined]
     held = platform_permissions_on(actor)
     person = request.user
+    here = max((name for _, name, _, _ in _PAGES if request.path.startswith(reverse(name))), key=_depth, default="")
     items = tuple(
-        Item(label, reverse(name), request.path.startswith(reverse(name)), icon)
-        for label, name, icon, permission in _PAGES
-        if permission in held
+        Item(label, reverse(name), name == here, icon) for label, name, icon, permission in _PAGES if permission in held
     )
     back = Item("Back to the portal", reverse("home"), current=False, icon="house")
     return Shell(
