@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from core.routes import route
 from core.types import Actor
-from portal.audit_exports import export
+from portal.audit_exports import CSV, export
 from portal.audit_filters import chosen_of
 from tenants.enums import Permission
 
@@ -20,7 +20,7 @@ from tenants.enums import Permission
 def audit_export(request: HttpRequest) -> StreamingHttpResponse:
     """What the filters show, all of it, oldest first."""
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    form = request.GET.get("format", "")
+    form = request.GET.get("format", CSV)
     zone = ZoneInfo(getattr(request.user, "time_zone", "UTC"))
     with timezone.override(zone):  # the days of the filters are the person's, as on the page
         return export(actor=actor, chosen=chosen_of(request.GET), form=form, now=timezone.now())

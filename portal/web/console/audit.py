@@ -16,7 +16,7 @@ from core.errors import NotFound
 from core.models import AuditEvent
 from core.routes import route
 from core.types import PLATFORM_ORGANIZATION_ID, Actor, ObjectRef
-from portal.audit_exports import export_as_platform
+from portal.audit_exports import CSV, export_as_platform
 from portal.audit_filters import chosen_of
 from portal.web.audit.log import Log, choices, entry_context, page_of
 from portal.web.console import frame
@@ -72,7 +72,7 @@ def audit_export(request: HttpRequest) -> StreamingHttpResponse:
         actor=actor,
         organization_id=organization_id,
         chosen=chosen_of(request.GET),
-        form=request.GET.get("format", ""),
+        form=request.GET.get("format", CSV),
         name=chain,
         now=timezone.now(),
     )
