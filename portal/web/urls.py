@@ -54,6 +54,7 @@ urlpatterns = [
     *organization_urls,
     *policy_urls,
     path("tokens", tokens.token_list, name="tokens"),
+    path("organization/service-accounts/<uuid:account_id>/tokens", tokens.account_tokens, name="account-tokens"),
     path("tokens/<uuid:token_id>/revoke", tokens.token_revoke, name="token-revoke"),
     path("tokens/<uuid:token_id>/rotate", tokens.token_rotate, name="token-rotate"),
     path("sign-in/organization", coming.start, name="sso-start"),

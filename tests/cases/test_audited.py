@@ -384,6 +384,10 @@ SCENARIOS: dict[str, Callable[[Stage], Act]] = {
     "/launch": _launch,
     "/tokens": lambda _: Act("alice", form={"name": "script", "expires": "30"}),
     "/tokens/<uuid:token_id>/revoke": _revoke,
+    "/tokens/<uuid:token_id>/rotate": _revoke,
+    "/organization/service-accounts/<uuid:account_id>/tokens": lambda found: Act(
+        "olivia", {"account_id": places.account(found.tenant).pk}, {"name": "nightly", "expires": "30"}, changes=False
+    ),
     "/quotas/<uuid:quota_id>/limit": _limit,
     "/quotas/<uuid:quota_id>/ask": _ask_for_quota,
     "/quotas/define": _define_quota,

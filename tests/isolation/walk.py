@@ -169,6 +169,7 @@ def _organization_forms(ids: Ids) -> dict[str, dict[str, object]]:
 def _sign_in_forms() -> dict[str, dict[str, object]]:
     provider = {"name": "Own", "issuer": "https://id.example", "client_id": "c", "group_claim": "groups"}
     return {
+        "/organization/service-accounts/<uuid:account_id>/tokens": {"name": "nightly", "expires": "30"},
         "/organization/sign-in/second-factor": {"required": "no"},
         "/organization/sign-in/provider": {**provider, "version": "1"},
         "/organization/sign-in/groups": {"group": "other", "role": "auditor", "place": "here"},
