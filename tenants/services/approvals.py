@@ -12,7 +12,7 @@ from django.db import transaction
 
 from core import acts, audit, scope
 from core.acts import Source, SourceKind
-from core.errors import Conflict, FieldError, Forbidden, Invalid, NotFound, Refused
+from core.errors import Conflict, FieldError, Invalid, NotFound, Refused
 from core.types import Actor, ActorKind, Json, ObjectRef, Reason, system_actor
 from tenants.enums import ApprovalState, Decider, Permission, PlatformPermission, Verdict
 from tenants.models import Approval, ApprovalDecision, Organization, Project, Team
@@ -97,7 +97,7 @@ def void(*, actor: Actor, approval_id: UUID, now: datetime) -> Approval:
     """Take a request back: its asker alone (or the platform's own parts). Taking it back twice is once."""
     seen = approval_for(actor, approval_id)
     if not actor.is_system and seen.asked_by != actor.id:
-        raise Forbidden("to have asked for it", seen.ref, ask="the person who asked")
+        raise _not_by(seen, "not_the_asker", "Only who asked takes a request back.", ask="the person who asked")
     approval = _locked(approval_id)
     if approval.state == ApprovalState.VOIDED:
         return approval
@@ -186,8 +186,8 @@ def _may_decide(actor: Actor, approval: Approval) -> None:
         raise _not_by(approval, "not_a_person", "A decision is a person's.")
 
 
-def _not_by(approval: Approval, code: str, message: str) -> Refused:
-    return Refused([Reason(code=code, message=message, ask="another person who may decide")], ref=approval.ref)
+def _not_by(approval: Approval, code: str, message: str, *, ask: str = "another person who may decide") -> Refused:
+    return Refused([Reason(code=code, message=message, ask=ask)], ref=approval.ref)
 
 
 def _must_be_open(approval: Approval, now: datetime) -> None:

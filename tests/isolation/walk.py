@@ -139,6 +139,7 @@ def form(one: Address, ids: Ids) -> dict[str, object]:
             "kind": "workspace",
             "shape": "cpu-4",
         },
+        **_policy_forms(),
         "/tokens": {"name": "script", "expires": "30"},
         "/quotas/<uuid:quota_id>/limit": {"limit": "12"},
         "/audit/views": {"name": "Stops", "query": '{"verb": "workload.stopped"}'},
@@ -163,6 +164,15 @@ def _organization_forms(ids: Ids) -> dict[str, dict[str, object]]:
         "/organization/projects/new": {**facts, "slug": "robots"},
         "/organization/projects/<uuid:project_id>/change": facts,
         "/organization/service-accounts/new": {"name": "daily"},
+    }
+
+
+def _policy_forms() -> dict[str, dict[str, object]]:
+    rule: dict[str, object] = {"title": "Large", "accelerators": "4", "mode": "off"}
+    return {
+        "/policies/new": {**rule, "kind": "approval_above", "slug": "large-ones"},
+        "/policies/preview": {**rule, "kind": "approval_above"},
+        "/policies/<uuid:policy_id>": rule,
     }
 
 

@@ -163,7 +163,7 @@ class TestTheEnd:
     def test_the_asker_takes_it_back_and_nobody_else_does(self, aurora):
         approval = ask(aurora)
 
-        with pytest.raises(Forbidden):
+        with pytest.raises(Refused):
             decide(aurora, "olivia", approval, approvals.void)
         assert decide(aurora, "alice", approval, approvals.void).state == "voided"
         with pytest.raises(Conflict):

@@ -19,8 +19,8 @@ NEW: dict[str, object] = {"mode": PolicyMode.OBSERVE}
 
 
 def kind_of(request: HttpRequest) -> str:
-    """The kind of rule that a page is asked about."""
-    kind = request.POST.get("kind") or request.GET.get("kind", "")
+    """The kind of rule that a page is asked about; the most usual one where it does not say."""
+    kind = request.POST.get("kind") or request.GET.get("kind") or PolicyKind.APPROVAL_ABOVE.value
     if kind not in FORMS:
         raise Http404
     return kind
