@@ -219,9 +219,6 @@ SPECTACULAR_SETTINGS = {
         "InvitationStateEnum": "tenants.api.place_outputs.INVITATION_STATES",
         "ApprovalStateEnum": "tenants.enums.ApprovalState",
         "QuotaLevelEnum": "tenants.enums.QuotaLevel",
-        "ApprovalStateEnum": "tenants.enums.ApprovalState",
-        "InvitationStateEnum": "tenants.api.place_outputs.INVITATION_STATES",
-        "ApprovalStateEnum": "tenants.enums.ApprovalState",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -33,7 +33,7 @@ class Regions:
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """By pattern of registry and name, or by exact digest. `pinned`: a pattern counts for references by digest alone."""
+    """By pattern of registry and name, or by exact digest. `pinned`: a pattern counts for what names a digest alone."""
 
     patterns: tuple[str, ...]
     digests: tuple[str, ...] = ()

@@ -93,7 +93,8 @@ def _limit(found: Stage) -> Act:
 
 def _ask_for_quota(found: Stage) -> Act:
     with found.tenant.scope():
-        ids = {"quota_id": Quota.objects.filter(project=found.tenant.projects["vision"]).earliest("pk").pk}
+        quotas_of = Quota.objects.filter(project=found.tenant.projects["vision"])
+        ids: dict[str, object] = {"quota_id": quotas_of.earliest("pk").pk}
     return Act("alice", ids, {"limit": "99", "justification": "The benchmark of the new encoder."}, changes=True)
 
 
@@ -127,7 +128,7 @@ def _governor(found: Stage) -> str:
     return "pilar"
 
 
-_CYGNUS = {"name": "Cygnus", "slug": "cygnus", "currency": "EUR", "time_zone": "Europe/Oslo"}
+_CYGNUS: dict[str, object] = {"name": "Cygnus", "slug": "cygnus", "currency": "EUR", "time_zone": "Europe/Oslo"}
 
 
 def _invite_owner(found: Stage) -> Act:
@@ -180,7 +181,7 @@ def _end_acting(found: Stage) -> Act:
             lasts=timedelta(minutes=5),
             now=timezone.now(),
         )
-    session = {SESSION_IMPERSONATION: [str(begun.pk), str(found.tenant.organization.pk)]}
+    session: dict[str, object] = {SESSION_IMPERSONATION: [str(begun.pk), str(found.tenant.organization.pk)]}
     return Act("paula", session=session, behalf=alice.pk)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from billing.models import UsageSession
 from core import scope
+from core.types import Reason
 from provisioning.enums import State
 from provisioning.errors import NotAdmitted
 from provisioning.models import Cluster, Workload
@@ -18,6 +19,7 @@ from tenants.models import Quota
 from tenants.services import quota_raises, quota_requests
 from tests import house
 from tests.api.ask import is_problem, send
+from tests.billing import shop
 from tests.provisioning import stage
 from tests.tenants.quota_stage import quota, team
 
@@ -27,7 +29,7 @@ H100 = "accelerators/H100"
 
 def test_c18_of_16_with_8_out_of_service_a_launch_of_12_waits_and_says_why(aurora, clock, machine):
     Cluster.objects.update(capacity={"accelerators": {"H100": 16}, "vcpus": 512, "memory_gib": 8192})
-    stage.offer_shape(ShapeOffer("h100-12", "12 H100", "H100", 12, 16, 200, stage.H100, 12))
+    stage.offer_shape(ShapeOffer("h100-12", "12 H100", "H100", 12, 16, 200, shop.H100, 12))
     quota(aurora, aurora.projects["vision"], 16)
     out_of_service(clock, {H100: 8})
 
@@ -37,6 +39,8 @@ def test_c18_of_16_with_8_out_of_service_a_launch_of_12_waits_and_says_why(auror
     after = stage.settle(aurora, workload, machine, clock, seconds=90)
 
     said = "Waiting: 12 requested, 8 schedulable in this pool (H100 GPUs of local)."
+    assert told.verdict.waits is not None
+    assert after.reason is not None
     assert (told.verdict.denied, told.verdict.starts, told.verdict.waits.message) == (False, "later", said)
     assert (after.state, after.reason["message"]) == (State.QUEUED, said)
     assert (after.reason["asked"], after.reason["limit"]) == (12, 8)
@@ -67,12 +71,12 @@ def test_c19_whatever_is_pending_for_more_than_60_seconds_says_why(aurora, clock
     with aurora.scope():
         found = {row.state: row.reason for row in Workload.objects.all()}
     assert set(found) == {State.PROVISIONING, State.QUEUED}
-    assert all(reason["code"] and reason["message"] for reason in found.values())
+    assert all(reason and reason["code"] and reason["message"] for reason in found.values())
 
 
 def test_c24_when_creations_fail_what_is_reserved_is_what_lives(aurora, clock, machine):
     from_below = [stage.launch(aurora, now=clock.now) for _ in range(3)]
-    machine.refuses = stage.Reason("volume_missing", "Its disk is not there.")
+    machine.refuses = Reason("volume_missing", "Its disk is not there.")
     for each in from_below:
         stage.settle(aurora, each, machine, clock, seconds=5)
 

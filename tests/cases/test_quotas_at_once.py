@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from core import audit
 from core.errors import Refused
 from tenants.models import Quota
 from tenants.services import quotas
@@ -31,7 +32,7 @@ _SNAPSHOT = """
 @pytest.fixture
 def roomy_pool():
     """A connection for each thread at the same time: a process has eight."""
-    pool = connection.pool
+    pool = connection.pool  # type: ignore[attr-defined]
     before = (pool.min_size, pool.max_size)
     pool.resize(1, THREADS + 2)
     yield
@@ -43,7 +44,7 @@ def aurora(db):
     """Eight accelerators of each model in all; each of three projects may have them."""
     tenant = house.found("aurora", projects=(A, B, C))
     with house.an_act(), tenant.scope():
-        quotas.audit.record(house.SYSTEM, "quota.defined", tenant.organization.ref, now=timezone.now())
+        audit.record(house.SYSTEM, "quota.defined", tenant.organization.ref, now=timezone.now())
         Quota.objects.bulk_create(
             Quota(organization=tenant.organization, project=place, resource=model, limit=GPUS)
             for model in MODELS

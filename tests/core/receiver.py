@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,11 @@ class Receiver:
     url: str
     file: Path
 
-    def got(self) -> list[dict]:
+    def got(self) -> list[dict[str, Any]]:
         """Every call in order: headers (lower case), body as text, and what was answered."""
         return [json.loads(line) for line in self.file.read_text().splitlines()] if self.file.exists() else []
 
-    def entries(self) -> list[dict]:
+    def entries(self) -> list[dict[str, Any]]:
         """Entries of the calls that were answered 2xx."""
         taken = [call for call in self.got() if 200 <= call["answer"] < 300]
         return [entry for call in taken for entry in json.loads(call["body"])["data"]["entries"]]

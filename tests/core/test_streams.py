@@ -190,6 +190,7 @@ class TestFailure:
             act(aurora)
             clock.pass_(seconds=1)
             lost = claim(organization_id=aurora.organization.pk, stream_id=stream.pk, now=clock.now)
+            assert lost is not None
             call(lost, now=clock.now)
 
             assert send(aurora, stream, clock) == 0  # the lease holds

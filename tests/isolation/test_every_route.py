@@ -72,7 +72,7 @@ def may(person: str, one: Address) -> bool:
 
 def whole(response: HttpResponse) -> str:
     """What is told, also where it is told piece by piece."""
-    pieces = response.streaming_content if response.streaming else [response.content]
+    pieces = getattr(response, "streaming_content", None) or [response.content]
     return b"".join(pieces).decode()
 
 

@@ -83,6 +83,7 @@ class TestActing:
         with aurora.scope():
             begun = AuditEvent.objects.get(verb="impersonation.begun")
             done = AuditEvent.objects.get(verb="project.switched")
+        assert begun.after is not None
         assert (begun.actor_id, begun.after["reason"]) == (paula.pk, REASON)
         assert (done.actor_id, done.on_behalf_of) == (paula.pk, aurora.people["alice"].pk)
 

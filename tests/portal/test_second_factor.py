@@ -10,6 +10,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal import auth as totp
 from django.core.cache import cache
+from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
@@ -32,9 +33,9 @@ def code_of(secret):
     return totp.format_hotp_value(totp.hotp_value(secret, int(timezone.now().timestamp()) // 30))
 
 
-def sign_in(email: str):
+def sign_in(email: str) -> tuple[Client, HttpResponse]:
     client = Client()
-    return client, client.post("/accounts/login/", {"login": email, "password": house.PASSWORD})
+    return client, client.post("/accounts/login/", {"login": email, "password": house.PASSWORD})  # type: ignore[return-value]
 
 
 def confirmed(tenant, name: str) -> Client:

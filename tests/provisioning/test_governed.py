@@ -12,9 +12,11 @@ from provisioning.errors import NotAdmitted, WrongState
 from provisioning.models import Event
 from provisioning.reconciler import sweeping
 from provisioning.services import activity, awaiting, wishes
+from provisioning.services.catalogue import ShapeOffer
 from tenants.models import Approval, QuotaHold
 from tenants.services import approvals, policies
 from tenants.services.policies import Draft
+from tests.billing.shop import H100
 from tests.house import an_act
 from tests.provisioning import stage
 from tests.provisioning.stage import Clock, Machine, fresh, launch, settle, turn, why
@@ -219,7 +221,7 @@ class TestApproval:
 
     def test_a_launch_that_fails_otherwise_too_is_refused_with_all_reasons(self, aurora, clock):
         set_rule(aurora)
-        stage.offer_shape(stage.ShapeOffer("h100-16", "16 H100", "H100", 16, 8, 8, stage.H100, 16))
+        stage.offer_shape(ShapeOffer("h100-16", "16 H100", "H100", 16, 8, 8, H100, 16))
 
         with pytest.raises(NotAdmitted) as refused:
             launch(aurora, shape="h100-16")
@@ -253,6 +255,7 @@ class TestLimits:
 
         stage.wish(aurora, "alice", wishes.extend, workload, clock.now)
         kept = fresh(aurora, workload)
+        assert kept.bound_at is not None
         assert kept.stop_extended_until == kept.bound_at + timedelta(hours=1)
         clock.now = kept.bound_at + timedelta(minutes=59)
         with pytest.raises(WrongState):
@@ -262,6 +265,7 @@ class TestLimits:
 
         ended = settle(aurora, workload, machine, clock, seconds=3)
         assert (ended.state, why(ended)) == ("stopped", "lifetime")
+        assert ended.reason is not None
         assert "Short runs (set by the organisation)" in ended.reason["message"]
 
     def test_a_rule_that_is_laxer_than_the_installation_changes_nothing(self, aurora, clock):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.utils import timezone
 
+from core import audit
 from core.errors import Refused
 from core.ids import uuid7
 from tenants.models import Project, Quota, QuotaHold, Team
@@ -39,7 +40,7 @@ def system(tenant):
 def team(tenant, slug, *projects) -> Team:
     """A team of these projects."""
     with an_act(), tenant.scope():
-        quotas.audit.record(SYSTEM, "team.created", tenant.organization.ref, now=timezone.now())
+        audit.record(SYSTEM, "team.created", tenant.organization.ref, now=timezone.now())
         made = Team.objects.create(
             organization=tenant.organization, slug=slug, name=slug.title(), created_at=timezone.now()
         )

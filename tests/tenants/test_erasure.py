@@ -45,6 +45,7 @@ class TestErasure:
         with scope.of_platform():
             event = AuditEvent.objects.get(verb="person.erased")
         assert event.object_id == str(alice.pk)
+        assert event.after is not None
         assert (event.after["tokens"], event.after["roles"], event.after["sessions"]) == (1, 2, 1)
 
     def test_the_log_shows_the_placeholder_afterwards(self, aurora):

@@ -14,6 +14,7 @@ from django.utils import timezone
 from core.errors import Conflict, Forbidden, Invalid, NotFound, Refused
 from core.models import AuditEvent
 from portal.closing import totals
+from provisioning.models import WorkspaceEntry
 from provisioning.services import entries, wishes
 from tenants.models import Invitation, Membership, Organization, Project, ServiceAccount
 from tenants.services import closing, invitations, ownership, projects, standing, tokens
@@ -159,7 +160,7 @@ def _opened(tenant, workload, *, session_key="", token_of=None):
         entered = entries.redeem(label=opened.label, code=opened.code, now=timezone.now())
     assert isinstance(entered, entries.Entered), entered
     with tenant.scope():
-        newest = entries.WorkspaceEntry.objects.latest("created_at")
+        newest = WorkspaceEntry.objects.latest("created_at")
     return f"{tenant.organization.pk}/{newest.pk}"
 
 

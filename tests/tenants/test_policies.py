@@ -97,6 +97,8 @@ class TestPolicies:
                 (1, {"models": []}),
             ]
             event = AuditEvent.objects.get(verb="policy.changed")
+        assert event.before is not None
+        assert event.after is not None
         assert (event.before["terms"], event.after["terms"]) == ({"models": []}, {"models": ["H100"]})
 
     def test_a_developer_sees_them_and_sets_none(self, aurora):

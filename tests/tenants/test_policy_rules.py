@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import Invalid
+from core.types import Json
 from tenants.enums import PolicyKind, PolicyMode, PolicyOrigin
 from tenants.policy_rules import (
     Accelerators,
@@ -233,7 +234,7 @@ class TestTightening:
         assert decide(unique, subject) == decide(unique[::-1], subject)
 
 
-GOOD = {
+GOOD: dict[PolicyKind, dict[str, Json]] = {
     PolicyKind.REGIONS: {"regions": {"confidential": ["eu-central"]}},
     PolicyKind.IMAGES: {"patterns": ["registry.example/*"], "digests": [DIGEST], "pinned": True},
     PolicyKind.ACCELERATORS: {"models": ["H100"]},

@@ -10,13 +10,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from core import audit
 from core.errors import Conflict, Forbidden, Invalid, NotFound, Stale
 from tenants.enums import PlatformRole
-from tenants.models import Project, Quota, QuotaHold
+from tenants.models import Project, Quota, QuotaHold, User
 from tenants.selectors import held_of, quota_book, quotas_visible_to
 from tenants.services import quotas
 from tenants.services.quotas import Terms
-from tenants.types import Claim
+from tenants.types import Claim, Holder
 from tests import house
 from tests.house import an_act
 from tests.tenants.quota_stage import (
@@ -124,7 +125,7 @@ class TestLevels:
         other = quota(aurora, team(aurora, "speech"), 8)
 
         with an_act(), aurora.scope():
-            quotas.audit.record(house.SYSTEM, "project.changed", aurora.projects["vision"].ref, now=timezone.now())
+            audit.record(house.SYSTEM, "project.changed", aurora.projects["vision"].ref, now=timezone.now())
             Project.objects.filter(slug="vision").update(team=other.team)
             quotas.follow_move(aurora.organization.pk)
 
@@ -171,7 +172,8 @@ class TestBorrowing:
 
     @pytest.mark.parametrize("seed", range(4))
     def test_used_is_what_is_held_and_below_every_limit_after_every_step(self, aurora, seed):
-        dice, held = Random(seed), []
+        dice = Random(seed)
+        held: list[tuple[str, Holder]] = []
         perception = team(aurora, "perception", "vision")
         quota(aurora, aurora.organization, dice.randint(6, 20))
         quota(aurora, perception, dice.randint(2, 12), borrow_limit=dice.randint(0, 6))
@@ -205,7 +207,7 @@ class TestTemporaryRaise:
         row, now = quota(aurora, aurora.projects["vision"], 16), timezone.now()
         end = now + timedelta(hours=1)
         with an_act(), aurora.scope():
-            quotas.audit.record(house.SYSTEM, "quota.raised", row.ref, now=now)
+            audit.record(house.SYSTEM, "quota.raised", row.ref, now=now)
             Quota.objects.filter(pk=row.pk).update(raised_until=end, falls_to=8)
 
             before = quota_book(aurora.projects["vision"], None, now=now).shortfalls({GPU: 9})
@@ -325,7 +327,7 @@ class TestWhoSees:
         quota(aurora, aurora.organization, 8)
         house.join(aurora, "otto", "developer", projects=("language",))
         with an_act(), aurora.scope():
-            assert not quotas_visible_to(house.actor_for(house.User(pk=holder().id), aurora.organization)).exists()
+            assert not quotas_visible_to(house.actor_for(User(pk=holder().id), aurora.organization)).exists()
 
 
 def levels(tenant, name):
@@ -333,5 +335,5 @@ def levels(tenant, name):
     with tenant.scope():
         for row in quotas_visible_to(tenant.actor(name)):
             place = quotas.place_of(row)
-            found.setdefault(str(row.level), set()).add(getattr(place, "slug", None) or place.email)
+            found.setdefault(str(row.level), set()).add(place.email if isinstance(place, User) else place.slug)
     return found

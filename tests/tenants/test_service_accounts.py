@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from django.contrib.auth import authenticate
 from django.core import mail
@@ -78,13 +80,13 @@ class TestServiceAccounts:
         account = places.account(aurora)
         for expected, error in ((1, None), (1, Stale)):
             with house.an_act(), aurora.scope():
-                words = {"name": "daily", "expected_version": expected, "now": timezone.now()}
+                describe = partial(service_accounts.describe, name="daily", expected_version=expected)
                 if error is None:
-                    changed = service_accounts.describe(actor=aurora.actor("olivia"), account_id=account.pk, **words)
+                    changed = describe(actor=aurora.actor("olivia"), account_id=account.pk, now=timezone.now())
                     assert (changed.name, changed.version) == ("daily", 2)
                 else:
                     with pytest.raises(error):
-                        service_accounts.describe(actor=aurora.actor("olivia"), account_id=account.pk, **words)
+                        describe(actor=aurora.actor("olivia"), account_id=account.pk, now=timezone.now())
 
     def test_that_are_disabled_lose_tokens_and_roles_at_once_and_for_good(self, aurora):
         account = places.account(aurora)

@@ -14,7 +14,7 @@ from core.routes import route
 from core.types import Actor
 from portal.mail import goes_to_files
 from portal.web.console import frame
-from portal.web.quotas import resource_words
+from portal.web.quotas_shown import resource_words
 from provisioning.selectors.fleet import Running, running_by_organization, running_by_project
 from tenants.enums import PlatformPermission, PrincipalKind, Resource, Role, Standing
 from tenants.permissions import platform_permissions_on
