@@ -7,6 +7,7 @@ from functools import wraps
 import pytest
 from django.test import Client
 
+from core.masking import masked
 from core.models import AuditEvent
 from tests import house
 from tests.api.ask import UNKNOWN, send
@@ -46,6 +47,8 @@ class TestEveryMutatingRoute:
         assert event.request_id == response.headers["X-Request-Id"]
         assert event.object_kind
         assert event.object_id
+        for fields in (event.before, event.after):
+            assert fields is None or fields == masked(fields)
 
     def test_writes_one_event_when_the_act_fails_at_its_end(self, aurora, route: ApiRoute, monkeypatch):
         act = SCENARIOS[str(route)](aurora)
