@@ -162,19 +162,19 @@ class QuotaRequests(Endpoint):
 class ApproveQuotaRequest(Endpoint):
     @route(permission=Permission.DECIDE_APPROVAL, verb="approval.approved")
     @shape(summary="Approve", input=QuotaDecisionInput, output=QuotaRequestOutput, refuses=True, example=_EXAMPLE)
-    def post(self, request: Request, approval_id: UUID) -> HttpResponse:
+    def post(self, request: Request, request_id: UUID) -> HttpResponse:
         """The limit is raised at once, and falls back where the request says until when."""
         words = self.read(QuotaDecisionInput)
-        done = quota_requests.approve(actor=self.actor, request_id=approval_id, comment=words.comment, now=self.moment)
+        done = quota_requests.approve(actor=self.actor, request_id=request_id, comment=words.comment, now=self.moment)
         return self.answer(_present([done])[0])
 
 
 class RefuseQuotaRequest(Endpoint):
     @route(permission=Permission.DECIDE_APPROVAL, verb="approval.refused")
     @shape(summary="Refuse", input=QuotaDecisionInput, output=QuotaRequestOutput, refuses=True, example=_EXAMPLE)
-    def post(self, request: Request, approval_id: UUID) -> HttpResponse:
+    def post(self, request: Request, request_id: UUID) -> HttpResponse:
         words = self.read(QuotaDecisionInput)
-        done = quota_requests.refuse(actor=self.actor, request_id=approval_id, comment=words.comment, now=self.moment)
+        done = quota_requests.refuse(actor=self.actor, request_id=request_id, comment=words.comment, now=self.moment)
         return self.answer(_present([done])[0])
 
 

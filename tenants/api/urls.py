@@ -53,6 +53,6 @@ urlpatterns = [
     path("quotas", Quotas.as_view()),
     path("quotas/<uuid:quota_id>", Quota.as_view()),
     path("quota-requests", QuotaRequests.as_view()),
-    path("quota-requests/<uuid:approval_id>/approve", ApproveQuotaRequest.as_view()),
-    path("quota-requests/<uuid:approval_id>/refuse", RefuseQuotaRequest.as_view()),
+    path("quota-requests/<uuid:request_id>/approve", ApproveQuotaRequest.as_view()),
+    path("quota-requests/<uuid:request_id>/refuse", RefuseQuotaRequest.as_view()),
 ]

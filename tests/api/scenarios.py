@@ -87,7 +87,7 @@ def _ask_for_quota(tenant: Tenant) -> Act:
 
 
 def _decide_on_quota(tenant: Tenant) -> Act:
-    return Act("olivia", {"comment": "Until Friday."}, {"approval_id": quota_request(tenant).pk})
+    return Act("olivia", {"comment": "Until Friday."}, {"request_id": quota_request(tenant).pk})
 
 
 def quota_request(tenant: Tenant) -> Approval:
@@ -254,8 +254,8 @@ SCENARIOS: dict[str, Scenario] = {
     "POST /api/v1/quotas": _define_quota,
     "PUT /api/v1/quotas/<uuid:quota_id>": _set_limit,
     "POST /api/v1/quota-requests": _ask_for_quota,
-    "POST /api/v1/quota-requests/<uuid:approval_id>/approve": _decide_on_quota,
-    "POST /api/v1/quota-requests/<uuid:approval_id>/refuse": _decide_on_quota,
+    "POST /api/v1/quota-requests/<uuid:request_id>/approve": _decide_on_quota,
+    "POST /api/v1/quota-requests/<uuid:request_id>/refuse": _decide_on_quota,
     "POST /api/v1/approvals/<uuid:approval_id>/approve": _decide,
     "POST /api/v1/approvals/<uuid:approval_id>/refuse": _decide,
     "POST /api/v1/approvals/<uuid:approval_id>/withdraw": _withdraw,

@@ -71,6 +71,10 @@ class Address:
         example = contract.input.example if contract and contract.input else None
         if self.path == "/api/v1/memberships":
             example = {**(example or {}), "user": str(ids["member_id"])}
+        if self.path == "/api/v1/quotas" and self.method == "post":
+            return {**_A_QUOTA, "scope": {"kind": "user", "id": str(ids["member_id"])}}
+        if self.path == "/api/v1/quota-requests":
+            return {**_A_WISH, "quota": str(ids["quota_id"])}
         if isinstance(example, dict) and "project" in example:
             return {**example, "project": f"{tenant.organization.slug}/{ids['project_slug']}"}
         return example
@@ -127,6 +131,10 @@ def ask(client: Client, one: Address, tenant: Tenant, ids: Ids, query: str = "")
     return cast(HttpResponse, client.get(path) if one.method == "get" else client.post(path, form(one, ids)))
 
 
+_A_WISH: dict[str, object] = {"limit": 99999, "justification": "The benchmark of the new encoder."}
+_A_QUOTA: dict[str, object] = {"resource": "tokens_per_minute", "limit": 9}
+
+
 def form(one: Address, ids: Ids) -> dict[str, object]:
     forms: dict[str, dict[str, object]] = {
         **_organization_forms(ids),
@@ -142,6 +150,8 @@ def form(one: Address, ids: Ids) -> dict[str, object]:
         **_policy_forms(),
         "/tokens": {"name": "script", "expires": "30"},
         "/quotas/<uuid:quota_id>/limit": {"limit": "12"},
+        "/quotas/<uuid:quota_id>/ask": _A_WISH,
+        "/quotas/define": {**_A_QUOTA, "place": f"user:{ids['member_id']}"},
         "/audit/views": {"name": "Stops", "query": '{"verb": "workload.stopped"}'},
         "/audit/streams/new": {"name": "lake", "url": "https://lake.example/in"},
         "/audit/streams/<uuid:stream_id>/change": {"name": "lake", "url": "https://lake.example/in"},

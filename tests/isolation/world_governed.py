@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 from django.utils import timezone
 
-from tenants.models import ExternalIdentity, IdentityProvider, Team
-from tenants.services import approvals, email_domains, impersonations, policies, quotas, sign_in
+from tenants import permissions
+from tenants.enums import Permission
+from tenants.models import ExternalIdentity, IdentityProvider, Quota, Team
+from tenants.services import approvals, email_domains, impersonations, policies, quota_requests, quotas, sign_in
 from tests import governed, house
 from tests.house import Tenant
 from tests.places import owner_of
@@ -32,7 +35,31 @@ def govern(tenant: Tenant, person: str) -> dict[str, object]:
             now=timezone.now(),
         )
     _act_for(tenant, person)
-    return {"policy_id": policy.pk, **_sign_in(tenant, person)}
+    return {"policy_id": policy.pk, **_quotas(tenant, person), **_sign_in(tenant, person)}
+
+
+def _quotas(tenant: Tenant, person: str) -> dict[str, object]:
+    """A quota that nobody asks about, and a wish for more of another one of the same project."""
+    with tenant.scope():
+        rows = {row.resource: row.pk for row in Quota.objects.filter(project__in=_worked_in(tenant, person))}
+    with house.an_act(), tenant.scope():
+        wish = quota_requests.ask(
+            actor=tenant.actor(person),
+            quota_id=rows["memory_gib"],
+            limit=99_999,
+            justification="The benchmark of the new encoder.",
+            until=None,
+            now=timezone.now(),
+        )
+    return {"quota_id": rows["vcpus"], "request_id": wish.pk}
+
+
+def _worked_in(tenant: Tenant, person: str) -> list[UUID]:
+    return [
+        project.pk
+        for project in tenant.projects.values()
+        if permissions.holds(tenant.actor(person), Permission.REQUEST_QUOTA, project)
+    ][:1]
 
 
 def _approvals(tenant: Tenant, person: str) -> None:
