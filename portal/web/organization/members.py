@@ -202,7 +202,7 @@ def _detail(request: HttpRequest, member_id: UUID, *, form: GiveForm | None = No
         "roles": [_role_row(actor, row) for row in rows],
         "form": (form or GiveForm(choices={"place": choices})) if choices else None,
         "give_url": reverse("member-give", args=[user.pk]),
-        "remove_url": reverse("member-remove", args=[user.pk]) if may and user.pk != actor.id else "",
+        "remove_url": reverse("member-remove", args=[user.pk]) if may and rows and user.pk != actor.id else "",
         "organization": organization.name,
     }
     return render(request, "portal/organization/member.html", context, status=status)
