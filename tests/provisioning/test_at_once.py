@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 def at_once(count, act):
-    """Run an act in many threads that begin together, each with a connection of its own."""
+    """Run an act in many threads that begin together, each with a connection of its own at the same time."""
     barrier = Barrier(count)
 
     def run(number):
@@ -29,8 +29,13 @@ def at_once(count, act):
         finally:
             connection.close()
 
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(run, range(count)))
+    before = (connection.pool.min_size, connection.pool.max_size)
+    connection.pool.resize(before[0], max(count + 1, before[1]))
+    try:
+        with ThreadPoolExecutor(count) as pool:
+            return list(pool.map(run, range(count)))
+    finally:
+        connection.pool.resize(*before)
 
 
 class TestLaunches:
