@@ -70,7 +70,7 @@ class Memberships(Endpoint):
 
 
 class Membership(Endpoint):
-    @route(permission=AUTHENTICATED, verb="membership.viewed")
+    @route(permission=Permission.VIEW_MEMBERS, verb="membership.viewed")
     @shape(summary="Show a membership", output=MembershipOutput, example=_EXAMPLE)
     def get(self, request: Request, membership_id: UUID) -> HttpResponse:
         return self.answer(outputs.membership(_found(self.actor, membership_id)))

@@ -14,6 +14,7 @@ from tenants.api import place_outputs
 from tenants.api.place_inputs import NewTeamInput, TeamChangeInput
 from tenants.api.place_outputs import TeamOutput
 from tenants.enums import Permission
+from tenants.permissions import authorize
 from tenants.selectors import organization_of
 from tenants.selectors.places import teams_visible_to
 from tenants.services import teams
@@ -30,7 +31,10 @@ class Teams(Endpoint):
     @route(permission=Permission.VIEW_TEAM, verb="team.listed")
     @shape(summary="List teams", output=TeamOutput, listed=True, example=_EXAMPLE)
     def get(self, request: Request) -> HttpResponse:
-        return self.page(teams_visible_to(self.actor), lambda found: [place_outputs.team(row) for row in found])
+        rows = teams_visible_to(self.actor)
+        if not rows.exists():
+            authorize(self.actor, Permission.VIEW_TEAM, organization_of(self.actor))
+        return self.page(rows, lambda found: [place_outputs.team(row) for row in found])
 
     @route(permission=Permission.MANAGE_TEAM, verb="team.created")
     @shape(summary="Make a team", input=NewTeamInput, output=TeamOutput, status=201, refuses=True, example=_EXAMPLE)
