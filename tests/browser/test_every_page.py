@@ -27,6 +27,7 @@ ORGANIZATION = tuple(
     f"/organization/{name}" for name in ("members", "teams", "projects", "service-accounts", "transfer", "close")
 )
 OWNERS = (*ORGANIZATION, *RULES, "/invoice", "/audit", "/organization/sign-in")
+CONSOLE = ("/console/", "/console/tenants/borealis", "/console/approvals", "/console/policies", "/console/audit")
 DOOR = (
     "/join",
     "/accounts/login/",
@@ -40,6 +41,7 @@ VISITS = (
     ("olivia", (*EVERYBODY, *OWNERS)),
     ("victor", EVERYBODY),
     ("billie", ("/", "/usage", "/invoice")),
+    ("petra", CONSOLE),
     ("", DOOR),
 )
 
