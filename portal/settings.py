@@ -219,6 +219,8 @@ SPECTACULAR_SETTINGS = {
         "InvitationStateEnum": "tenants.api.place_outputs.INVITATION_STATES",
         "ApprovalStateEnum": "tenants.enums.ApprovalState",
         "QuotaLevelEnum": "tenants.enums.QuotaLevel",
+        "PolicyKindEnum": "tenants.enums.PolicyKind",
+        "PolicyOriginEnum": "tenants.enums.PolicyOrigin",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -29,13 +29,14 @@ def at_once(count, act):
         finally:
             connection.close()
 
-    before = (connection.pool.min_size, connection.pool.max_size)
-    connection.pool.resize(before[0], max(count + 1, before[1]))
+    connections = connection.pool  # type: ignore[attr-defined]
+    before = (connections.min_size, connections.max_size)
+    connections.resize(before[0], max(count + 1, before[1]))
     try:
         with ThreadPoolExecutor(count) as pool:
             return list(pool.map(run, range(count)))
     finally:
-        connection.pool.resize(*before)
+        connections.resize(*before)
 
 
 class TestLaunches:
