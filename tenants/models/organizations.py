@@ -13,7 +13,7 @@ from core.types import ObjectRef
 from tenants.enums import DataClass, Environment, Permission, Standing
 
 models.CharField.register_lookup(Length)
-SLUG = RegexValidator(r"^[a-z][a-z0-9-]{0,38}[a-z0-9]$", "Use 2 to 40 lower-case letters, digits and hyphens.")
+SLUG = RegexValidator(r"^[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?\Z", "Use 1 to 40 lower-case letters, digits and hyphens.")
 
 
 class Organization(UUIDModel):
