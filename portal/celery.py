@@ -28,6 +28,7 @@ def _set_up(**_: object) -> None:
 
 
 app = Celery("steelyard", fixups=[])
+app.set_default()  # of every thread: those of the web server send hints too
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(lambda: [config.name for config in apps.get_app_configs()])
 

@@ -479,84 +479,89 @@ def test_every_page_that_changes_something_has_a_scenario():
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("one", PAGES, ids=lambda one: one.path)
-class TestEveryPage:
-    def test_writes_one_event_when_the_act_is_done(self, found, one):
-        act = SCENARIOS[one.path](found)
-        client = house.client_for(found.tenant, act.person)
+def test_every_page_writes_one_event_for_what_was_done_denied_and_failed(found, borealis, one, monkeypatch):
+    """One scene for all of them: what comes first leaves nothing behind."""
+    act = SCENARIOS[one.path](found)
 
-        response, events = during(found.tenant, lambda: post(client, one, act))
-
-        assert response.status_code in (200, 302), response.content
-        [event] = in_every_chain(of=response.headers["X-Request-Id"]) if act.founds else events
-        assert (event.verb, event.outcome) == (one.route.verb, "done")
-        assert (event.actor_kind, event.actor_id) == ("user", found.tenant.people[act.person].pk)
-        assert (event.source_kind, event.source_address) == ("portal", "127.0.0.1")
-        assert event.request_id == response.headers["X-Request-Id"]
-        assert event.on_behalf_of == act.behalf
-        assert event.object_kind
-        assert event.object_id
-        if act.changes:
-            assert event.after
-            assert event.before != event.after
-
-    def test_writes_one_event_when_it_crashes_after_all(self, found, one, monkeypatch):
-        if not one.route.scoped:
-            pytest.skip("what it has done in a scope of its own is done")
-            pytest.skip("It calls the network between short scopes, so what it has done stays done.")
-        act = SCENARIOS[one.path](found)
-        client = house.client_for(found.tenant, act.person)
-        entry = next(entry for path, entry in patterns(get_resolver()) if f"/{path}" == one.path)
-        view = entry.callback
-
-        @wraps(view)
-        def crashes(*arguments, **words):
-            view(*arguments, **words)
-            raise ZeroDivisionError
-
-        monkeypatch.setattr(entry, "callback", crashes)
-
-        response, events = during(found.tenant, lambda: post(client, one, act))
-
-        assert response.status_code == 500
-        [event] = events
-        assert event.reason
-        assert (event.verb, event.outcome, event.reason["code"]) == (one.route.verb, "failed", "crashed")
-        assert event.actor_id == found.tenant.people[act.person].pk
-
-    def test_writes_none_for_a_visitor(self, found, one):
-        act = SCENARIOS[one.path](found)
-
-        response, events = during(found.tenant, lambda: post(Client(), one, act))
-
-        assert events == []
-        assert response.status_code == 302 or one.route.permission == ANONYMOUS
+    a_visitor_writes_none(found, one, act)
+    if one.parameters:
+        a_stranger_writes_one_in_their_own_chain(found, borealis, one, act)
+        what_is_not_there_is_denied_once(found, one, act)
+    if one.route.scoped:  # else what it has done in a scope of its own is done
+        with monkeypatch.context() as patch:
+            a_crash_is_one_failure(found, one, act, patch)
+    the_act_is_done_once(found, one, act)
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize("one", [one for one in PAGES if one.parameters], ids=lambda one: one.path)
-class TestEveryPageOfAnObject:
-    def test_writes_one_event_in_the_chain_of_a_stranger_who_is_denied(self, found, borealis, one):
-        act = SCENARIOS[one.path](found)
-        client = house.client_for(borealis, "boris")
+def its_browser(found, act) -> Client:
+    """A new one for each attempt: what one does to its session is no matter of the next."""
+    return house.client_for(found.tenant, act.person)
 
-        before = len(events_of(found.tenant.organization.pk))
-        response, events = during(borealis, lambda: post(client, one, act))
 
-        assert response.status_code == 404
-        [event] = events
-        assert (event.verb, event.outcome) == (one.route.verb, "denied")
-        assert event.object_id in {str(value) for value in act.ids.values()}
-        assert event.actor_id == borealis.people["boris"].pk
-        assert len(events_of(found.tenant.organization.pk)) == before
+def the_act_is_done_once(found, one, act):
+    response, events = during(found.tenant, lambda: post(its_browser(found, act), one, act))
 
-    def test_writes_one_event_when_nothing_is_there(self, found, one):
-        act = SCENARIOS[one.path](found)
-        client = house.client_for(found.tenant, act.person)
+    assert response.status_code in (200, 302), response.content
+    [event] = in_every_chain(of=response.headers["X-Request-Id"]) if act.founds else events
+    assert (event.verb, event.outcome) == (one.route.verb, "done")
+    assert (event.actor_kind, event.actor_id) == ("user", found.tenant.people[act.person].pk)
+    assert (event.source_kind, event.source_address) == ("portal", "127.0.0.1")
+    assert event.request_id == response.headers["X-Request-Id"]
+    assert event.on_behalf_of == act.behalf
+    assert event.object_kind
+    assert event.object_id
+    if act.changes:
+        assert event.after
+        assert event.before != event.after
 
-        response, events = during(found.tenant, lambda: post(client, one, act, dict.fromkeys(one.parameters, UNKNOWN)))
 
-        assert response.status_code == 404
-        assert [(event.outcome, event.object_id) for event in events] == [("denied", UNKNOWN)]
+def a_crash_is_one_failure(found, one, act, patch):
+    entry = next(entry for path, entry in patterns(get_resolver()) if f"/{path}" == one.path)
+    view = entry.callback
+
+    @wraps(view)
+    def crashes(*arguments, **words):
+        view(*arguments, **words)
+        raise ZeroDivisionError
+
+    patch.setattr(entry, "callback", crashes)
+    response, events = during(found.tenant, lambda: post(its_browser(found, act), one, act))
+
+    assert response.status_code == 500
+    [event] = events
+    assert event.reason
+    assert (event.verb, event.outcome, event.reason["code"]) == (one.route.verb, "failed", "crashed")
+    assert event.actor_id == found.tenant.people[act.person].pk
+
+
+def a_visitor_writes_none(found, one, act):
+    response, events = during(found.tenant, lambda: Client().post(one.of(act.ids), act.form))
+
+    assert events == []
+    assert response.status_code == 302 or one.route.permission == ANONYMOUS
+
+
+def a_stranger_writes_one_in_their_own_chain(found, borealis, one, act):
+    client = house.client_for(borealis, "boris")
+    before = len(events_of(found.tenant.organization.pk))
+
+    response, events = during(borealis, lambda: post(client, one, act))
+
+    assert response.status_code == 404
+    [event] = events
+    assert (event.verb, event.outcome) == (one.route.verb, "denied")
+    assert event.object_id in {str(value) for value in act.ids.values()}
+    assert event.actor_id == borealis.people["boris"].pk
+    assert len(events_of(found.tenant.organization.pk)) == before
+
+
+def what_is_not_there_is_denied_once(found, one, act):
+    nowhere: dict[str, object] = dict.fromkeys(one.parameters, UNKNOWN)
+
+    response, events = during(found.tenant, lambda: post(its_browser(found, act), one, act, nowhere))
+
+    assert response.status_code == 404
+    assert [(event.outcome, event.object_id) for event in events] == [("denied", UNKNOWN)]
 
 
 @pytest.mark.django_db

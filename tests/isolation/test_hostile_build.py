@@ -56,7 +56,8 @@ def seen(world, asker: Client, foreign: str) -> dict[str, set[str]]:
     for one in walk.reads():
         for query in walk.queries(one, ids):
             response = walk.ask(asker, one, world.tenant(foreign), ids, query)
-            body = response.content.decode(errors="replace") + str(dict(response.headers))
+            pieces = getattr(response, "streaming_content", None) or [response.content]
+            body = b"".join(pieces).decode(errors="replace") + str(dict(response.headers))
             asked = one.of(ids) + query
             telling = words - known if "audit" in one.path else words
             shown = {word for word in telling if word in body and word not in asked}

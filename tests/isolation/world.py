@@ -141,7 +141,6 @@ def _ids(tenant: Tenant, project: str, running: Workload, gone: Workload) -> Ids
         "event_id": "core.AuditEvent",
         "view_id": "core.AuditView",
         "stream_id": "core.AuditStream",
-        "approval_id": "tenants.Approval",
     }
     catalogue = {
         "region_id": "provisioning.Region",

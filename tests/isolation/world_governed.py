@@ -20,7 +20,7 @@ ISSUER = "https://id.example"
 
 def govern(tenant: Tenant, person: str) -> dict[str, object]:
     """What addresses call these rows."""
-    _approvals(tenant, person)
+    waiting = _approvals(tenant, person)
     draft = policies.Draft("large", "Large launches", "approval_above", {"accelerators": 64}, "observe")
     with house.an_act(), tenant.scope():
         policy = policies.create(
@@ -35,7 +35,7 @@ def govern(tenant: Tenant, person: str) -> dict[str, object]:
             now=timezone.now(),
         )
     _act_for(tenant, person)
-    return {"policy_id": policy.pk, **_quotas(tenant, person), **_sign_in(tenant, person)}
+    return {"policy_id": policy.pk, "approval_id": waiting, **_quotas(tenant, person), **_sign_in(tenant, person)}
 
 
 def _quotas(tenant: Tenant, person: str) -> dict[str, object]:
@@ -62,14 +62,14 @@ def _worked_in(tenant: Tenant, person: str) -> list[UUID]:
     ][:1]
 
 
-def _approvals(tenant: Tenant, person: str) -> None:
+def _approvals(tenant: Tenant, person: str) -> UUID:
     """One decided, on a team; one that waits, in a project."""
     with tenant.scope():
         team = Team.objects.earliest("pk")
     on_team = governed.asked(tenant, person, place=team)
     with house.an_act(), tenant.scope():
         approvals.approve(actor=tenant.actor(owner_of(tenant)), approval_id=on_team.pk, now=timezone.now())
-    governed.asked(tenant, person)
+    return governed.asked(tenant, person).pk
 
 
 def _act_for(tenant: Tenant, person: str) -> None:
