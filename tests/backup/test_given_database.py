@@ -30,8 +30,9 @@ pytestmark = [pytest.mark.slow]
 KEYS = {name: PROPER[name] for name in ("STEELYARD_SECRET_KEY", "STEELYARD_FIELD_KEY")}
 _ELDER = """
     SET session_replication_role = replica;
-    INSERT INTO tenants_organization (id, slug, name, currency, time_zone, standing, created_at, version)
-    VALUES (gen_random_uuid(), 'elder', 'Elder', 'EUR', 'UTC', 'good', now(), 1)
+    INSERT INTO tenants_organization
+        (id, slug, name, currency, time_zone, standing, standing_reason, mfa_required, created_at, version)
+    VALUES (gen_random_uuid(), 'elder', 'Elder', 'EUR', 'UTC', 'good', '', false, now(), 1)
 """
 
 

@@ -17,6 +17,7 @@ Context = Mapping[str, object]
 NOW = datetime(2026, 11, 30, 12, 58, 12, 345678, tzinfo=UTC)
 NAMED_ROUTES = (
     "account_login",
+    "sso-start",
     "account_logout",
     "account_change_password",
     "account_set_password",
