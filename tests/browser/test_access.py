@@ -53,14 +53,14 @@ class TestPlaces:
     def test_the_project_is_switched_and_kept(self, visit):
         victor = visit("victor")
         victor.go("/quotas")
-        before = victor.page.get_by_role("heading", level=1).inner_text()
-        other = "Vision" if "Language" in before else "Language"
-        victor.page.locator("#where summary").click()
-        victor.page.locator("#where").get_by_role("button", name=other, exact=True).click()
+        where = victor.page.locator("#where")
+        other = "Vision" if "Language" in where.locator("summary").inner_text() else "Language"
+        where.locator("summary").click()
+        where.get_by_role("button", name=other, exact=True).click()
 
-        expect(victor.page.get_by_role("heading", level=1)).to_have_text(f"Quotas of {other}")
+        expect(victor.page.get_by_role("heading", name=f"Project {other}")).to_be_visible()
         victor.go("/quotas")
-        expect(victor.page.get_by_role("heading", level=1)).to_have_text(f"Quotas of {other}")
+        expect(victor.page.get_by_role("heading", name=f"Project {other}")).to_be_visible()
 
     def test_other_peoples_pages_are_nowhere_and_keep_the_frame(self, visit, platform):
         with platform.api("alice") as api:
