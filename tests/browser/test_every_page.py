@@ -95,9 +95,9 @@ class TestOffers:
     def test_an_owner_changes_a_limit_and_the_audit_log_says_so(self, visit):
         olivia = visit("olivia")
         olivia.go("/quotas")
-        olivia.page.get_by_role("button", name="Change the limit of L40S").click()
-        dialog = olivia.page.get_by_role("dialog", name="Limit of L40S")
-        dialog.get_by_label("Limit").fill("6")
+        olivia.page.get_by_role("button", name=re.compile("^Change L40S of Project")).click()
+        dialog = olivia.page.get_by_role("dialog", name=re.compile("^L40S of Project"))
+        dialog.get_by_label("Limit", exact=True).fill("6")
         dialog.get_by_role("button", name="Save").click()
 
         expect(olivia.page.get_by_text("L40S: the limit is 6 now.")).to_be_visible()
