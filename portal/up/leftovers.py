@@ -31,6 +31,8 @@ def end_leftovers(*, installation_id: str, records: Path, server_folders: Sequen
         record.unlink(missing_ok=True)
     for folder in server_folders:
         (folder / "postmaster.pid").unlink(missing_ok=True)
+        for lock in folder.parent.glob(".s.PGSQL.*.lock"):  # the number in it may be somebody else's by now
+            lock.unlink(missing_ok=True)
     return len(clients | servers)
 
 
