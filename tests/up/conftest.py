@@ -93,7 +93,7 @@ class StandIn:
             **self.given,
         }
 
-    def wait_until(self, ready, seconds: float = 45) -> None:
+    def wait_until(self, ready, seconds: float = 90) -> None:
         deadline = time.monotonic() + seconds
         while not ready():
             assert self.up is not None
