@@ -17,7 +17,7 @@ from core.refusals import Refusal, noted
 from core.routes import Route, declared
 from core.types import ANONYMOUS, Actor, ObjectRef, Reason
 from portal.identity import Claimed, actor_of, claim
-from portal.middleware import door
+from portal.middleware import closed, door
 from portal.web.problems import page_of_error
 
 log = structlog.get_logger(__name__)
@@ -44,7 +44,7 @@ class ScopeMiddleware:
     def process_view(
         self, request: HttpRequest, view: Callable[..., object], _args: object, _words: object
     ) -> HttpResponse | None:
-        return door.refusal(request, view)
+        return door.refusal(request, view) or closed.refusal(request, view)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         return page_of_error(request, error)

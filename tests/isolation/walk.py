@@ -156,6 +156,7 @@ def form(one: Address, ids: Ids) -> dict[str, object]:
         "/audit/streams/new": {"name": "lake", "url": "https://lake.example/in"},
         "/audit/streams/<uuid:stream_id>/change": {"name": "lake", "url": "https://lake.example/in"},
         "/audit/keeping/set": {"keep_days": "400"},
+        "/console/tenants/<slug:slug>/quota": {"resource": "accelerators", "limit": "5"},
     }
     return forms.get(one.path, {})
 

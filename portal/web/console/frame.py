@@ -22,7 +22,9 @@ from core.types import Actor, ObjectRef
 from portal.web.shell import Item, Person, Section, Shell
 from tenants.enums import PlatformPermission
 from tenants.permissions import CONSOLE, authorize_platform, platform_permissions_on
+from tenants.selectors import organization_by_id
 from tenants.selectors.platform import tenant_by_slug
+from tenants.services.standing import refuse_closed
 
 if TYPE_CHECKING:
     from tenants.models import Organization
@@ -53,10 +55,14 @@ def across(
 def inside(
     request: HttpRequest, permission: PlatformPermission, organization_id: UUID, asked: ObjectRef = CONSOLE
 ) -> Iterator[Actor]:
-    """Authorise and open one organisation's scope: for an act on it, which its own chain records."""
+    """Authorise and open one organisation's scope: for an act on it, which its own chain records.
+
+    Raises Refused where the organisation is closed.
+    """
     actor: Actor = request.actor  # type: ignore[attr-defined]
     authorize_platform(actor, permission, asked)
     with scope.of_organization(organization_id):
+        refuse_closed(organization_by_id(organization_id))
         yield replace(actor, organization_id=organization_id)
 
 
