@@ -57,7 +57,7 @@ class Project(Endpoint):
     @route(permission=Permission.MANAGE_PROJECT, verb="project.changed")
     @shape(summary="Change a project", input=ProjectChangeInput, output=ProjectOutput, versioned=True, refuses=True)
     def patch(self, request: Request, project_id: UUID) -> HttpResponse:
-        """A move to another team needs the right over both."""
+        """A move to another team needs the right over both; a lower data class `manage_organization`."""
         changed = projects.change(
             actor=self.actor,
             project_id=project_id,

@@ -30,6 +30,8 @@ FIRST_QUOTAS = (
     Resource.WORKLOADS,
 )
 _SHOWN_HOLDERS = 20
+_RANKS = list(DataClass.values)
+"""From what everybody may know to what nearly nobody may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +95,15 @@ def change(
 ) -> Project:
     """Change some of a project's facts, by the names of ProjectFacts. A move to another team needs both teams' rights.
 
-    Whoever holds a role on the old team loses what it gave here, at once.
+    Whoever holds a role on the old team loses what it gave here, at once. A lower data class frees the project from
+    rules of the organisation, so that needs the right over the organisation.
     """
     project = _locked(actor, project_id, Permission.MANAGE_PROJECT, expected_version)
     _refuse_closed_project(project)
     facts = _merged(project, changes)
     _check(facts)
+    if _RANKS.index(facts.data_class) < _RANKS.index(project.data_class):
+        authorize(actor, Permission.MANAGE_ORGANIZATION, project.organization)
     before = _told(project)
     moves = facts.team_id != project.team_id
     if moves:

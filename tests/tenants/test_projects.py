@@ -14,6 +14,7 @@ from tenants.services import memberships, organizations, projects, quotas, teams
 from tenants.services.projects import ProjectFacts
 from tenants.types import Claim, Holder
 from tests import house
+from tests.api.ask import is_problem, send
 
 pytestmark = pytest.mark.django_db
 
@@ -71,6 +72,24 @@ def hold(tenant, project):
 
 
 class TestProjects:
+    def test_their_data_class_is_raised_by_their_admin_and_lowered_by_the_organisations(self, aurora):
+        project = aurora.projects["vision"]
+        give(aurora, "alice", project, "project_admin")
+
+        assert change(aurora, "alice", project, data_class="confidential").data_class == "confidential"
+        with pytest.raises(Forbidden) as refusal:
+            change(aurora, "alice", project, data_class="public")
+        api = house.api_for(aurora, "alice")
+        is_problem(
+            send(api, "patch", f"/api/v1/projects/{project.pk}", {"data_class": "internal"}), 403, "permission_denied"
+        )
+        facts = {"name": "Vision", "environment": "dev", "data_class": "public"}
+        page = house.client_for(aurora, "alice").post(f"/organization/projects/{project.pk}/change", facts)
+        assert (page.status_code, b"manage_organization" in page.content) == (403, True)
+
+        assert refusal.value.permission == Permission.MANAGE_ORGANIZATION
+        assert change(aurora, "olivia", project, data_class="public").data_class == "public"
+
     def test_are_made_with_what_governs_them_and_may_hold_nothing_yet(self, aurora):
         project = create(aurora, "olivia", "robots", environment="prod", data_class="restricted", cost_centre="CC-9")
 

@@ -76,7 +76,9 @@ class ProjectForm(Chooser):
 class ProjectFactsForm(Chooser):
     name = forms.CharField(max_length=120)
     environment = forms.ChoiceField(choices=ENVIRONMENTS)
-    data_class = forms.ChoiceField(choices=DataClass.choices, label="Data class")
+    data_class = forms.ChoiceField(
+        choices=DataClass.choices, label="Data class", help_text="The organisation's admins alone lower it."
+    )
     cost_centre = forms.CharField(max_length=40, required=False, label="Cost centre")
     team = forms.ChoiceField(required=False, help_text="Roles on the team hold on the project too.")
 
