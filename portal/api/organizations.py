@@ -11,11 +11,12 @@ from rest_framework.request import Request
 
 from core.api.fields import MoneyOutput
 from core.api.shapes import shape
-from core.errors import NotFound
+from core.errors import FieldError, Invalid, NotFound
 from core.routes import route
 from portal.closing import final_bill, totals
 from tenants.api import organizations
 from tenants.api.outputs import OrganizationOutput
+from tenants.api.place_inputs import ClosingInput
 from tenants.enums import Permission
 from tenants.permissions import authorize
 from tenants.selectors import organization_of
@@ -33,9 +34,17 @@ class ClosedOrganizationOutput(OrganizationOutput):
 
 class Organization(organizations.Organization):
     @route(permission=Permission.CLOSE_ORGANIZATION, verb="organization.closed")
-    @shape(summary="Close an organisation", output=ClosedOrganizationOutput, versioned=True, refuses=True)
+    @shape(
+        summary="Close an organisation",
+        input=ClosingInput,
+        output=ClosedOrganizationOutput,
+        versioned=True,
+        refuses=True,
+    )
     def delete(self, request: Request, organization_id: UUID) -> HttpResponse:
         """For good, with the final bill. Refused, with each as a reason, while something lives in its projects.
+
+        The body says its slug: `{"slug": "aurora"}`, and 400 answers any other.
 
         All tokens end with it, the one that asks too; what it used and did stays readable in the portal.
         """
@@ -43,10 +52,13 @@ class Organization(organizations.Organization):
         if organization.pk != organization_id:
             raise NotFound("organization", organization_id)
         authorize(self.actor, Permission.CLOSE_ORGANIZATION, organization)
+        confirmed = self.read(ClosingInput).slug
+        if confirmed != organization.slug:
+            raise Invalid([FieldError("slug", "not_the_slug", f"Send {organization.slug} to confirm.")])
         closed = closing.close(
             actor=self.actor,
             organization=organization,
-            confirmed=organization.slug,
+            confirmed=confirmed,
             final_bill=partial(totals, self.actor, self.moment),
             expected_version=self.expected_version(),
             now=self.moment,

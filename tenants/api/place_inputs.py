@@ -59,6 +59,18 @@ class TeamChangeInput(Input[TeamChange]):
 
 
 @dataclass(frozen=True, slots=True)
+class Closing:
+    slug: str
+
+
+class ClosingInput(Input[Closing]):
+    into = Closing
+    example = {"slug": "aurora"}
+
+    slug = Text(max_length=40, help_text="The organisation's own, so that none is closed by mistake.")
+
+
+@dataclass(frozen=True, slots=True)
 class NewProject:
     slug: str
     name: str

@@ -231,7 +231,7 @@ SCENARIOS: dict[str, Scenario] = {
     "DELETE /api/v1/email-domains/<uuid:domain_id>": _on_domain,
     "POST /api/v1/email-domains/<uuid:domain_id>/check": _on_domain,
     f"PATCH {_ORGANIZATION}": lambda tenant: _own(tenant, {"name": "Aurora Labs"}),
-    f"DELETE {_ORGANIZATION}": _own,
+    f"DELETE {_ORGANIZATION}": lambda tenant: _own(tenant, {"slug": tenant.organization.slug}),
     "POST /api/v1/teams": lambda _: Act("olivia", {"slug": "seeing", "name": "Seeing"}),
     f"PATCH {_TEAM}": _on_team,
     f"DELETE {_TEAM}": _without_body(_on_team),

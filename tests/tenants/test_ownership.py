@@ -21,6 +21,7 @@ from tenants.services import closing, invitations, ownership, projects, standing
 from tenants.services.invitations import InvitationGone
 from tenants.services.projects import ProjectFacts
 from tests import house, places
+from tests.api.ask import send
 from tests.api.scenarios import running
 from tests.provisioning import stage
 
@@ -251,6 +252,13 @@ class TestClosing:
             invitations.offered(secret=secret, now=timezone.now())
         with pytest.raises(Invalid):
             house.found("aurora", projects=())
+
+    @pytest.mark.parametrize("body", [None, {}, {"slug": "borealis"}])
+    def test_by_api_needs_the_slug(self, aurora, body):
+        where, api = f"/api/v1/organizations/{aurora.organization.pk}", house.api_for(aurora, "olivia")
+
+        assert send(api, "delete", where, body).status_code == 400
+        assert send(api, "delete", where, {"slug": "aurora"}).status_code == 200
 
     def test_leaves_reading_to_members_and_changes_to_nobody(self, aurora):
         close(aurora)
