@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef
 from core import audit
 from core.errors import Conflict, NotFound
 from core.types import Actor, Json, ObjectRef
-from tenants.enums import PlatformPermission, Role
+from tenants.enums import PlatformPermission, PrincipalKind, Role
 from tenants.models import ExternalIdentity, Invitation, Membership, User
 from tenants.permissions import authorize_platform
 from tenants.services import memberships
@@ -59,7 +59,10 @@ def erase_person(*, actor: Actor, user_id: UUID, now: datetime) -> None:
 
 def _refuse_last_owner(user: User) -> None:
     others = Membership.objects.filter(
-        organization=OuterRef("organization"), role=Role.OWNER, user__is_active=True
+        organization=OuterRef("organization"),
+        role=Role.OWNER,
+        user__is_active=True,
+        user__kind=PrincipalKind.PERSON,
     ).exclude(user=user)
     alone = Membership.objects.filter(user=user, role=Role.OWNER).exclude(Exists(others)).first()
     if alone is not None:

@@ -13,13 +13,14 @@ from core import audit
 from core.errors import Conflict, FieldError, Forbidden, Invalid, NotFound
 from core.locks import lock
 from core.types import Actor, Json
-from tenants.enums import Origin, Permission, PlatformPermission, Role
+from tenants.enums import Origin, Permission, PlatformPermission, PrincipalKind, Role
 from tenants.models import Membership, Organization, Project, Team, User
 from tenants.permissions import Place, authorize, permissions_on, platform_permissions_on
-from tenants.roles import ORGANIZATION_ROLES, PROJECT_ROLES, on_team, permissions_of
+from tenants.roles import ORGANIZATION_ROLES, PROJECT_ROLES
 from tenants.selectors.places import belongs
 from tenants.services.endings import end_tokens
 from tenants.services.projection import project_grants
+from tenants.services.reach import granted_by, refuse_beyond_token_makers
 from tenants.services.standing import refuse_closed
 
 
@@ -28,16 +29,20 @@ def give(*, actor: Actor, place: Place, user: User, role: str, now: datetime) ->
     """Give a principal of the organisation a role on a place, or another one than it holds there.
 
     Needs the right to manage members of that place and everything that the role itself grants: nobody hands out more
-    than they hold. Raises Conflict where the organisation would be left without an owner.
+    than they hold. A service account never owns. Raises Conflict where the organisation would be left without an owner,
+    and where a living token of a service account would come to reach further than the one who made it.
     """
     may_manage(actor, place, role)
     if not belongs(user.pk):
         raise NotFound("member", user.pk)
+    if role == Role.OWNER and user.kind != PrincipalKind.PERSON:
+        raise Invalid([FieldError("role", "cannot_own", "Only a person may own an organisation.")])
     found = _on(place).filter(user=user).first()
     if found is not None:
         _may_touch(actor, found)
         if role != found.role:
             _keep_an_owner(found)
+    refuse_beyond_token_makers(user, role, place, now)
     return grant(
         actor=actor,
         organization=organization_of_place(place),
@@ -171,7 +176,7 @@ def may_manage(actor: Actor, place: Place, role: str) -> None:
     needed = Permission.MANAGE_PROJECT if isinstance(place, Project) else Permission.MANAGE_MEMBERS
     authorize(actor, needed, place)
     refuse_closed(organization_of_place(place))
-    missing = _granted_by(role, place) - permissions_on(actor, place)
+    missing = granted_by(role, place) - permissions_on(actor, place)
     if missing:
         raise Forbidden(sorted(missing)[0], place.ref)
 
@@ -181,10 +186,6 @@ def _gives_the_first_owner(actor: Actor, place: Place, role: str) -> bool:
     if role != Role.OWNER or PlatformPermission.MANAGE_TENANTS not in platform_permissions_on(actor):
         return False
     return isinstance(place, Organization) and not Membership.objects.filter(role=Role.OWNER).exists()
-
-
-def _granted_by(role: str, place: Place) -> frozenset[Permission]:
-    return permissions_of(role) if not isinstance(place, Team) else on_team(role)
 
 
 def organization_of_place(place: Place) -> Organization:
@@ -210,11 +211,12 @@ def _sees(actor: Actor, held: Membership) -> bool:
 
 
 def _keep_an_owner(held: Membership) -> None:
-    """An organisation always has an owner who can sign in. Owners are counted one change at a time."""
-    if held.role != Role.OWNER:
+    """An organisation always has an owner who can sign in: a person. Owners are counted one change at a time."""
+    if held.role != Role.OWNER or held.user.kind != PrincipalKind.PERSON:
         return
     lock("organization.owners", str(held.organization_id))
-    others = Membership.objects.filter(role=Role.OWNER, user__is_active=True).exclude(pk=held.pk)
+    able = Membership.objects.filter(role=Role.OWNER, user__is_active=True, user__kind=PrincipalKind.PERSON)
+    others = able.exclude(pk=held.pk)
     if not others.exists():
         raise Conflict(
             "The organisation would be left without an owner. Make somebody else an owner first.", code="last_owner"

@@ -17,6 +17,7 @@ from tenants.permissions import authorize
 from tenants.selectors.places import service_accounts_visible_to
 from tenants.services import memberships
 from tenants.services.endings import end_tokens
+from tenants.services.reach import must_hold_all_of
 from tenants.services.standing import refuse_closed
 
 DOMAIN = "service.invalid"
@@ -81,10 +82,14 @@ def describe(
 
 @transaction.atomic
 def disable(*, actor: Actor, account_id: UUID, now: datetime, expected_version: int | None = None) -> ServiceAccount:
-    """For good: its tokens end at once, its roles are taken back; its name stays taken, since the audit log has it."""
+    """For good: its tokens end at once, its roles are taken back; its name stays taken, since the audit log has it.
+
+    Only for one who holds all that the account holds.
+    """
     account = _locked(actor, account_id, expected_version)
     if account.disabled_at is not None:
         raise Conflict(f"{account.name} is disabled already.", code="disabled")
+    must_hold_all_of(actor, account.user_id)
     ended = shut([account], now)
     audit.record(actor, "service_account.disabled", account.ref, now=now, after={"tokens_ended_count": ended})
     return account

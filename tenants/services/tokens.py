@@ -17,6 +17,7 @@ from tenants.models import AccessToken, Organization
 from tenants.permissions import authorize, holds
 from tenants.selectors import credential_of
 from tenants.selectors.places import service_accounts_visible_to
+from tenants.services.reach import must_hold_all_of
 from tenants.types import Credential
 
 LONGEST_OVERLAP = timedelta(hours=24)
@@ -67,7 +68,8 @@ def create_for_account(
 ) -> tuple[AccessToken, str]:
     """A token of a service account, and its secret. It reaches as far as the account's roles do, within its scopes.
 
-    Nobody makes one that may do what they may not do themselves. Raises Conflict for an account that is disabled.
+    Nobody makes one of an account that may do what they may not do themselves: Forbidden. Raises Conflict for an
+    account that is disabled.
     """
     account = service_accounts_visible_to(actor).select_related("organization").filter(pk=account_id).first()
     if account is None:
@@ -75,6 +77,7 @@ def create_for_account(
     authorize(actor, Permission.MANAGE_SERVICE_ACCOUNTS, account.organization)
     if account.disabled_at is not None:
         raise Conflict(f"{account.name} is disabled for good.", code="disabled")
+    must_hold_all_of(actor, account.user_id)
     _check(actor, scopes, expires_at, now)
     value = new_secret()
     token = AccessToken.objects.create(
@@ -98,12 +101,13 @@ def rotate(*, actor: Actor, token_id: UUID, overlap: timedelta, now: datetime) -
     """A new token in the place of one's own or a service account's, with its name, scopes and span; and its secret.
 
     The former one dies at once, or after the overlap, so that scripts can change over. Raises Invalid for an overlap of
-    more than a day.
+    more than a day, and Forbidden for one who does not hold all that the service account holds: they get its secret.
     """
     if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
         raise Invalid([FieldError("overlap_seconds", "too_long", "The former token lives on for at most a day.")])
     former = _within_reach(actor, token_id, now)
     _not_wider(actor, former)
+    must_hold_all_of(actor, former.user_id)
     value = new_secret()
     span = former.expires_at - former.created_at if former.expires_at else None
     token = AccessToken.objects.create(
@@ -113,7 +117,7 @@ def rotate(*, actor: Actor, token_id: UUID, overlap: timedelta, now: datetime) -
         prefix=shown_prefix(value),
         secret_hash=hash_secret(value),
         scopes=former.scopes,
-        created_by=former.created_by,
+        created_by=former.created_by if former.user_id == actor.id else actor.id,
         rotated_from=former.pk,
         created_at=now,
         expires_at=now + span if span else None,

@@ -113,3 +113,59 @@ class TestServiceAccounts:
             give(aurora, account)
         with pytest.raises(Conflict):
             disable(aurora, account)
+
+
+class TestOwning:
+    """An owner is a person; what an account holds is taken by those who hold as much."""
+
+    def own(self, tenant, account, role="owner"):
+        """As no service writes it any more."""
+        with house.an_act(), tenant.scope():
+            return memberships.grant(
+                actor=house.SYSTEM,
+                organization=tenant.organization,
+                user=account.user,
+                role=role,
+                project=None,
+                now=timezone.now(),
+            )
+
+    def test_is_no_service_accounts(self, aurora):
+        account = places.account(aurora)
+
+        with pytest.raises(Invalid), house.an_act(), aurora.scope():
+            memberships.give(
+                actor=aurora.actor("olivia"),
+                place=aurora.organization,
+                user=account.user,
+                role="owner",
+                now=timezone.now(),
+            )
+
+    def test_a_service_account_does_not_count_as_the_owner_who_stays(self, aurora):
+        self.own(aurora, places.account(aurora))
+
+        with pytest.raises(Conflict) as refused, house.an_act(), aurora.scope():
+            memberships.remove_person(
+                actor=aurora.actor("olivia"), user_id=aurora.people["olivia"].pk, now=timezone.now()
+            )
+        assert refused.value.code == "last_owner"
+
+    @pytest.mark.parametrize("role", ["owner", "billing"])
+    def test_an_admin_disables_none_that_holds_more(self, aurora, role):
+        account = places.account(aurora)
+        self.own(aurora, account, role)
+        house.join(aurora, "adam", "admin")
+
+        with pytest.raises(Forbidden):
+            disable(aurora, account, by="adam")
+        with pytest.raises(Forbidden), house.an_act(), aurora.scope():
+            memberships.remove_person(actor=aurora.actor("adam"), user_id=account.user_id, now=timezone.now())
+        assert disable(aurora, account).disabled_at
+
+    def test_an_admin_disables_one_that_holds_as_much(self, aurora):
+        account = places.account(aurora)
+        give(aurora, account)
+        house.join(aurora, "adam", "admin")
+
+        assert disable(aurora, account, by="adam").disabled_at

@@ -42,7 +42,7 @@ def token(tenant, name: str, **words) -> tuple[AccessToken, str]:
         )
 
 
-def account(tenant, role: str = "developer", project: str = "vision"):
+def account(tenant, role: str = "developer", project: str | None = "vision"):
     with house.an_act(), tenant.scope():
         made = service_accounts.create(
             actor=tenant.actor("olivia"), organization=tenant.organization, name="nightly", now=timezone.now()
@@ -53,7 +53,7 @@ def account(tenant, role: str = "developer", project: str = "vision"):
             organization=tenant.organization,
             user=made.user,
             role=role,
-            project=tenant.projects[project],
+            project=tenant.projects[project] if project else None,
             now=timezone.now(),
         )
     return made
@@ -273,4 +273,78 @@ class TestServiceAccounts:
                 scopes=(),
                 expires_at=None,
                 now=timezone.now(),
+            )
+
+
+@pytest.fixture
+def house_of_admins(aurora):
+    house.join(aurora, "adam", "admin")
+    return aurora
+
+
+class TestReachOfServiceAccounts:
+    """Whoever gets a token of a service account holds all that the account holds, on each of its places."""
+
+    def test_an_admin_gets_no_token_of_one_that_reads_invoices(self, house_of_admins):
+        made = account(house_of_admins, "billing", None)
+        olivia, adam = (house.api_for(house_of_admins, name) for name in ("olivia", "adam"))
+        path = f"/api/v1/service-accounts/{made.pk}/tokens"
+        first = post(olivia, path, {"name": "ci"}).json()
+
+        assert post(adam, path, {"name": "mine"}).status_code == 403
+        assert post(adam, path, {"name": "mine", "scopes": ["view_project"]}).status_code == 403
+        assert post(adam, f"/api/v1/tokens/{first['id']}/rotate").status_code == 403
+        assert by(first["secret"]).get("/api/v1/projects").status_code == 200
+        browser = house.client_for(house_of_admins, "adam")
+        page = browser.post(f"/organization/service-accounts/{made.pk}/tokens", {"name": "mine", "expires": "30"})
+        assert page.status_code == 403
+        with house_of_admins.scope():
+            assert AccessToken.objects.filter(user=made.user).count() == 1
+
+    def test_an_admin_gets_one_of_an_account_that_holds_no_more(self, house_of_admins):
+        made = account(house_of_admins)
+        adam = house.api_for(house_of_admins, "adam")
+
+        first = post(adam, f"/api/v1/service-accounts/{made.pk}/tokens", {"name": "ci"})
+        second = post(adam, f"/api/v1/tokens/{first.json()['id']}/rotate")
+
+        assert (first.status_code, second.status_code) == (201, 201)
+
+    def test_a_token_of_scopes_makes_one_within_them(self, house_of_admins):
+        made = account(house_of_admins)
+        _, secret = token(house_of_admins, "adam", scopes=["manage_service_accounts", "view_project"])
+
+        answer = post(by(secret), f"/api/v1/service-accounts/{made.pk}/tokens", {"name": "ci"})
+
+        assert answer.status_code == 201, answer.content
+        assert answer.json()["scopes"] == ["manage_service_accounts", "view_project"]
+
+    def test_who_rotates_one_is_its_maker(self, house_of_admins):
+        made = account(house_of_admins)
+        olivia, adam = (house.api_for(house_of_admins, name) for name in ("olivia", "adam"))
+        first = post(olivia, f"/api/v1/service-accounts/{made.pk}/tokens", {"name": "ci"}).json()
+
+        second = post(adam, f"/api/v1/tokens/{first['id']}/rotate").json()
+
+        with house_of_admins.scope():
+            assert AccessToken.objects.get(pk=second["id"]).created_by == house_of_admins.people["adam"].pk
+
+    def test_no_role_makes_a_living_token_reach_further_than_its_maker(self, house_of_admins):
+        made = account(house_of_admins)
+        adam = house.api_for(house_of_admins, "adam")
+        theirs = post(adam, f"/api/v1/service-accounts/{made.pk}/tokens", {"name": "ci"}).json()
+
+        with pytest.raises(Conflict) as refused:
+            self.give(house_of_admins, made, "billing")
+        assert refused.value.code == "token_reaches_further"
+        assert self.give(house_of_admins, made, "auditor").role == "auditor"
+
+        adam.delete(f"/api/v1/tokens/{theirs['id']}")
+        assert self.give(house_of_admins, made, "billing").role == "billing"
+
+    @staticmethod
+    def give(tenant, made, role):
+        with house.an_act(), tenant.scope():
+            return memberships.give(
+                actor=tenant.actor("olivia"), place=tenant.organization, user=made.user, role=role, now=timezone.now()
             )
