@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
@@ -16,6 +17,8 @@ class Approval(TenantModel):
     """One request. `payload` is what was asked, word for word, and never changes; `rule` names what asked for approval.
 
     Decided on the project, else the team, else the organisation; by people of the platform where `decider` says so.
+    `behind`: who could have made the asker ask (makers of a service account and of its tokens, an operator who acted
+    for the asker); they decide as little as the asker does.
     `needed` people must agree: two of them are four eyes. One refusal refuses it.
     """
 
@@ -27,6 +30,7 @@ class Approval(TenantModel):
     project = models.ForeignKey("tenants.Project", on_delete=models.PROTECT, null=True, related_name="+")
     team = models.ForeignKey("tenants.Team", on_delete=models.PROTECT, null=True, related_name="+")
     asked_by = models.UUIDField(null=True)
+    behind = ArrayField(models.UUIDField(), default=list, blank=True)
     justification = models.CharField(max_length=1000, blank=True)
     payload = models.JSONField(default=dict)
     rule = models.CharField(max_length=120, blank=True)

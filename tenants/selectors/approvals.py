@@ -48,7 +48,7 @@ def approvals_waiting_for(actor: Actor, *, now: datetime) -> QuerySet[Approval]:
     return (
         Approval.objects.filter(_on_places(actor, Permission.DECIDE_APPROVAL))
         .filter(state=ApprovalState.OPEN, decider=Decider.ORGANIZATION, expires_at__gt=now)
-        .filter(Q(asked_by=None) | ~Q(asked_by=actor.person_id))
+        .filter(_not_ones_own(actor))
         .exclude(pk__in=said)
         .select_related("project", "team", "organization")
     )
@@ -85,9 +85,13 @@ def due_approvals(now: datetime, *, most: int) -> list[DueApproval]:
 def count_waiting_for(actor: Actor, *, now: datetime) -> int:
     """How many wait for the actor. Every page asks, so mostly one query: nothing is open that is not its own."""
     open_ones = Approval.objects.filter(state=ApprovalState.OPEN, decider=Decider.ORGANIZATION, expires_at__gt=now)
-    if not open_ones.filter(Q(asked_by=None) | ~Q(asked_by=actor.person_id)).exists():
+    if not open_ones.filter(_not_ones_own(actor)).exists():
         return 0
     return approvals_waiting_for(actor, now=now).count()
+
+
+def _not_ones_own(actor: Actor) -> Q:
+    return (Q(asked_by=None) | ~Q(asked_by=actor.person_id)) & ~Q(behind__contains=[actor.person_id])
 
 
 def _on_places(actor: Actor, permission: Permission) -> Q:

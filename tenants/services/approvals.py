@@ -17,7 +17,8 @@ from core.types import Actor, ActorKind, Json, ObjectRef, Reason, system_actor
 from tenants.enums import ApprovalState, Decider, Permission, PlatformPermission, Verdict
 from tenants.models import Approval, ApprovalDecision, Organization, Project, Team
 from tenants.permissions import Place, authorize, authorize_platform
-from tenants.selectors.approvals import approval_for, due_approvals
+from tenants.selectors.approvals import approval_for, due_approvals, latest_approval
+from tenants.selectors.behind import makers_behind
 from tenants.services.approval_effects import follow
 
 log = structlog.get_logger(__name__)
@@ -63,6 +64,7 @@ def write(*, actor: Actor, request: Request, now: datetime) -> Approval:
     if same.exists():
         raise Conflict(f"An approval of {request.subject.label} is asked for already.", code="already_asked")
     place = request.place
+    asker = request.asked_by or actor.id
     return Approval.objects.create(
         organization_id=place.pk if isinstance(place, Organization) else place.organization_id,
         team=place if isinstance(place, Team) else None,
@@ -72,7 +74,8 @@ def write(*, actor: Actor, request: Request, now: datetime) -> Approval:
         subject_kind=request.subject.kind,
         subject_id=UUID(request.subject.id),
         subject_label=request.subject.label[:120],
-        asked_by=request.asked_by or actor.id,
+        asked_by=asker,
+        behind=sorted(_behind(actor, asker, request)),
         justification=request.justification.strip(),
         payload=dict(request.payload),
         rule=request.rule,
@@ -80,6 +83,17 @@ def write(*, actor: Actor, request: Request, now: datetime) -> Approval:
         created_at=now,
         expires_at=now + request.lifetime,
     )
+
+
+def _behind(actor: Actor, asker: UUID | None, request: Request) -> frozenset[UUID]:
+    """Who could have made the asker ask. The platform's own parts ask again for whoever stood behind it before."""
+    found = makers_behind(asker) if asker else frozenset()
+    if actor.operator_id is not None:
+        found |= {actor.operator_id}
+    if actor.is_system:
+        before = latest_approval(request.kind, UUID(request.subject.id))
+        found |= frozenset(before.behind) if before else frozenset()
+    return found
 
 
 def approve(*, actor: Actor, approval_id: UUID, now: datetime, comment: str = "") -> Approval:
@@ -180,6 +194,8 @@ def _may_decide(actor: Actor, approval: Approval) -> None:
         authorize(actor, Permission.DECIDE_APPROVAL, approval.project or approval.team or approval.organization)
     if approval.asked_by == actor.id:
         raise _not_by(approval, "own_request", "Nobody decides their own request.")
+    if actor.id in approval.behind:
+        raise _not_by(approval, "own_request", "Nobody decides what they could have had asked for themselves.")
     if actor.operator_id is not None:
         raise _not_by(approval, "on_behalf", "Nobody decides in somebody else's name.")
     if actor.kind is not ActorKind.USER:
@@ -230,5 +246,6 @@ def _told(approval: Approval) -> dict[str, Json]:
         "rule": approval.rule,
         "needed": approval.needed,
         "asked_by": str(approval.asked_by) if approval.asked_by else None,
+        "behind": [str(each) for each in approval.behind],
         "payload": approval.payload,
     }

@@ -13,9 +13,9 @@ from core.errors import Conflict, Forbidden, NotFound, Refused
 from core.ids import uuid7
 from core.models import AuditEvent
 from core.types import ActorKind, ObjectRef
-from tenants.models import Approval
+from tenants.models import Approval, User
 from tenants.selectors.approvals import approvals_visible_to, approvals_waiting_for
-from tenants.services import approvals
+from tenants.services import approvals, memberships, service_accounts, tokens
 from tenants.services.approvals import Request
 from tests import house
 from tests.house import an_act
@@ -114,6 +114,81 @@ class TestWhoDecides:
 
         with pytest.raises(NotFound):
             decide(aurora, "olivia", approval)
+
+
+class TestWhoStandsBehind:
+    """A service account asks for those who made it and its tokens; somebody acted for asks for the operator."""
+
+    def asked_by(self, tenant, actor) -> Approval:
+        with an_act(), tenant.scope():
+            return approvals.ask(actor=actor, request=request(tenant), now=NOW)
+
+    def account(self, tenant, maker, *, creator=None):
+        """An account by `creator` (else the owner), with a token by `maker`."""
+        with an_act(), tenant.scope():
+            made = service_accounts.create(
+                actor=creator or tenant.actor("olivia"), organization=tenant.organization, name="ci", now=NOW
+            )
+        with an_act(), tenant.scope():
+            tokens.create_for_account(
+                actor=tenant.actor(maker), account_id=made.pk, name="ci", scopes=(), expires_at=None, now=NOW
+            )
+        return replace(house.actor_for(made.user, tenant.organization), kind=ActorKind.SERVICE_ACCOUNT)
+
+    def refused(self, tenant, person, approval):
+        with pytest.raises(Refused) as refused:
+            decide(tenant, person, approval)
+        assert refused.value.reasons[0].code == "own_request"
+        assert approval.pk not in inbox(tenant, person)
+
+    def test_neither_the_accounts_maker_nor_its_tokens_decides(self, house_of_deciders):
+        house.join(house_of_deciders, "adam", "admin")
+        approval = self.asked_by(house_of_deciders, self.account(house_of_deciders, "oscar"))
+
+        self.refused(house_of_deciders, "olivia", approval)
+        self.refused(house_of_deciders, "oscar", approval)
+        assert approval.pk in inbox(house_of_deciders, "adam")
+        assert decide(house_of_deciders, "adam", approval).state == "approved"
+
+    def test_nor_who_made_the_account_that_made_it(self, house_of_deciders):
+        first = self.account(house_of_deciders, "olivia")
+        with an_act(), house_of_deciders.scope():
+            memberships.give(
+                actor=house_of_deciders.actor("olivia"),
+                place=house_of_deciders.organization,
+                user=User.objects.get(pk=first.id),
+                role="admin",
+                now=NOW,
+            )
+        with an_act(), house_of_deciders.scope():
+            second = service_accounts.create(
+                actor=first, organization=house_of_deciders.organization, name="second", now=NOW
+            )
+        approval = self.asked_by(house_of_deciders, house.actor_for(second.user, house_of_deciders.organization))
+
+        self.refused(house_of_deciders, "olivia", approval)
+        assert decide(house_of_deciders, "oscar", approval).state == "approved"
+
+    def test_nor_the_operator_who_acted_for_the_asker(self, house_of_deciders):
+        operator = house_of_deciders.people["oscar"].pk
+        approval = self.asked_by(house_of_deciders, replace(house_of_deciders.actor("alice"), operator_id=operator))
+
+        self.refused(house_of_deciders, "oscar", approval)
+        assert decide(house_of_deciders, "olivia", approval).state == "approved"
+
+    def test_nor_when_the_platform_asks_again(self, house_of_deciders):
+        alice, operator = house_of_deciders.actor("alice"), house_of_deciders.people["oscar"].pk
+        first = self.asked_by(house_of_deciders, replace(alice, operator_id=operator))
+        with an_act(), house_of_deciders.scope():
+            approvals.void(actor=alice, approval_id=first.pk, now=NOW)
+        with an_act(), house_of_deciders.scope():
+            again = approvals.ask(
+                actor=replace(house.SYSTEM, organization_id=house_of_deciders.organization.pk),
+                request=request(house_of_deciders, subject=first.subject, asked_by=alice.id),
+                now=NOW,
+            )
+
+        self.refused(house_of_deciders, "oscar", again)
 
 
 class TestFourEyes:
