@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from tenants.drivers import mail
 from tenants.enums import TaskName
-from tenants.selectors.places import invitations_to_mail
 from tenants.services import approvals, email_domains, grants_sweep, invitation_mail
 
 
@@ -28,10 +27,7 @@ def mail_invitation(*, organization_id: str, invitation_id: str, **_: object) ->
 @shared_task(name=TaskName.SWEEP_INVITATIONS)
 def sweep_invitations(**_: object) -> None:
     """Mails whose task was lost, or that the mail server did not take."""
-    for organization_id, invitation_id in invitations_to_mail(timezone.now()):
-        invitation_mail.send_one(
-            organization_id=organization_id, invitation_id=invitation_id, send=mail.send, now=timezone.now()
-        )
+    invitation_mail.send_due(send=mail.send, now=timezone.now())
 
 
 @shared_task(name=TaskName.SWEEP_GRANTS)

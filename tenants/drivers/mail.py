@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 
+from core.names import one_line
+
 
 class NotSent(Exception):
     """The mail server did not take a letter. The text is fit to be shown: it holds neither addresses nor secrets."""
@@ -29,7 +31,7 @@ def send(letter: Letter) -> None:
     """Raises NotSent. A letter that was taken twice is one by its Message-ID."""
     context = dict(letter.context)
     message = EmailMultiAlternatives(
-        subject=letter.subject,
+        subject=one_line(letter.subject),
         body=render_to_string(f"email/{letter.template}.txt", context),
         to=[letter.to],
         headers={

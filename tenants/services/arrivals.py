@@ -18,6 +18,7 @@ from django.db import transaction
 from core import acts, audit, scope
 from core.encryption import decrypted
 from core.errors import Conflict, Refused, SteelyardError
+from core.names import one_line
 from core.types import Actor, ActorKind, Json, ObjectRef, Reason
 from tenants.drivers import oidc
 from tenants.enums import Origin, Role, Standing
@@ -197,7 +198,8 @@ def _made(row: IdentityProvider, claims: oidc.Claims) -> User | None:
         return None
     if not _wanted(row, claims.groups):
         raise _refused("no_role", "Your organisation gives no role to anybody in your groups.")
-    return User.objects.create_user(claims.email, None, full_name=claims.name or claims.email.partition("@")[0])
+    name = one_line(claims.name)[:120] or claims.email.partition("@")[0]
+    return User.objects.create_user(claims.email, None, full_name=name)
 
 
 def _settle(row: IdentityProvider, user: User, claims: oidc.Claims, now: datetime) -> bool:

@@ -19,6 +19,7 @@ from core import audit
 from core.encryption import encrypted
 from core.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from core.models import AuditRetention, AuditStream, AuditView
+from core.names import checked_name
 from core.outgoing import NotReached, check_url
 from core.sealing import head_of
 from core.types import Actor, Json, ObjectRef
@@ -228,10 +229,7 @@ def _check_address(url: str) -> None:
 
 
 def _name(name: str) -> str:
-    found = " ".join(name.split())
-    if not 0 < len(found) <= 80:
-        raise Invalid([FieldError("name", "required", "Give it a name of at most 80 characters.")])
-    return found
+    return " ".join(checked_name("name", name, most=80).split())
 
 
 def _stream(stream: AuditStream) -> dict[str, Json]:

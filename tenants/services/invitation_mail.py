@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,8 +15,10 @@ from core import scope
 from core.encryption import decrypted
 from tenants.drivers.mail import Letter, NotSent
 from tenants.models import Invitation, User
+from tenants.selectors.places import invitations_to_mail
 
 TRY_AGAIN = timedelta(minutes=5)
+logger = logging.getLogger(__name__)
 Send = Callable[[Letter], None]
 
 
@@ -36,6 +39,16 @@ def send_one(*, organization_id: UUID, invitation_id: UUID, send: Send, now: dat
         _note(organization_id, invitation_id, claimed, mail_error=str(error)[:200])
     else:
         _note(organization_id, invitation_id, claimed, mail_secret="", mail_due_at=None, mailed_at=now, mail_error="")
+
+
+def send_due(*, send: Send, now: datetime) -> None:
+    """Every mail that is due, of every organisation. One that cannot be made is noted, and holds no other up."""
+    for organization_id, invitation_id in invitations_to_mail(now):
+        try:
+            send_one(organization_id=organization_id, invitation_id=invitation_id, send=send, now=now)
+        except Exception:
+            logger.exception("the letter of invitation %s could not be sent", invitation_id)
+            _put_off(organization_id, invitation_id, now)
 
 
 def link_of(secret: str) -> str:
@@ -61,6 +74,12 @@ def _note(organization_id: UUID, invitation_id: UUID, claimed: _Claimed, **facts
     """Only of the secret that was sent: an invitation that was sent again meanwhile has a mail of its own to come."""
     with scope.of_organization(organization_id):
         Invitation.objects.filter(pk=invitation_id, secret_hash=claimed.secret_hash).update(**facts)
+
+
+def _put_off(organization_id: UUID, invitation_id: UUID, now: datetime) -> None:
+    with scope.of_organization(organization_id):
+        due = Invitation.objects.filter(pk=invitation_id, mail_due_at__isnull=False)
+        due.update(mail_due_at=now + TRY_AGAIN, mail_error="The letter could not be written.")
 
 
 def _letter(row: Invitation, secret: str) -> Letter:

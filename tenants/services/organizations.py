@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 from core import audit, scope
 from core.errors import FieldError, Invalid, NotFound
 from core.ids import uuid7
+from core.names import fault_in_name
 from core.types import Actor, Json
 from tenants.enums import Permission, PlatformPermission
 from tenants.models import Organization, Project
@@ -36,7 +37,7 @@ def found_organization(
     _check({"name": name, "time_zone": time_zone, "currency": currency})
     names.check_slug(slug)
     organization = Organization(
-        pk=uuid7(), slug=slug, name=name, currency=currency, time_zone=time_zone, created_at=now
+        pk=uuid7(), slug=slug, name=name.strip(), currency=currency, time_zone=time_zone, created_at=now
     )
     with scope.of_organization(organization.pk):
         _insert(organization)
@@ -111,8 +112,9 @@ def change(
 def _check(wanted: Mapping[str, str]) -> None:
     errors = []
     name, zone = wanted.get("name"), wanted.get("time_zone")
-    if name is not None and not 0 < len(name) <= 120:
-        errors.append(FieldError("name", "missing", "A name has 1 to 120 letters."))
+    fault = fault_in_name("name", name, most=120) if name is not None else None
+    if fault is not None:
+        errors.append(fault)
     if zone is not None and zone not in available_timezones():
         errors.append(FieldError("time_zone", "unknown", "Name a time zone, such as Europe/Berlin."))
     if "currency" in wanted and _CURRENCY.fullmatch(wanted["currency"]) is None:

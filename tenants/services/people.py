@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 
 from core import audit
 from core.errors import Conflict, FieldError, Invalid
+from core.names import checked_name, fault_in_name
 from core.types import Actor, ObjectRef
 from tenants.models import User
 
@@ -26,7 +27,8 @@ def create_person(
     now: datetime,
 ) -> User:
     """A person who may sign in. Runs in the platform's scope: people are global."""
-    user = User.objects.create_user(email, password, full_name=full_name)
+    words = checked_name("full_name", full_name, most=120)
+    user = User.objects.create_user(email, password, full_name=words)
     user.time_zone = time_zone
     user.platform_role = platform_role
     user.save(update_fields=["time_zone", "platform_role"])
@@ -42,9 +44,8 @@ def write(*, email: str, full_name: str, password: str, time_zone: str = "UTC") 
     Raises Invalid for a name or password that will not do, Conflict where the address has an account.
     """
     user = User(email=email.strip().lower(), full_name=full_name.strip(), time_zone=time_zone)
-    errors = []
-    if not user.full_name or len(user.full_name) > 120:
-        errors.append(FieldError("full_name", "missing", "Say your name, in at most 120 letters."))
+    fault = fault_in_name("full_name", full_name, most=120)
+    errors = [fault] if fault is not None else []
     try:
         validate_password(password, user)
     except ValidationError as error:

@@ -12,6 +12,7 @@ from django.db.models import F, QuerySet
 
 from core import audit
 from core.errors import FieldError, Invalid, NotFound, Refused, Stale
+from core.names import fault_in_name
 from core.types import Actor, Json, Reason
 from tenants.enums import DataClass, Environment, Permission, Resource
 from tenants.models import Invitation, Organization, Project, Quota, Team
@@ -218,15 +219,15 @@ def _merged(project: Project, changes: Mapping[str, str | UUID | None]) -> Proje
 
 
 def _check(facts: ProjectFacts) -> None:
-    errors = []
-    if not facts.name.strip() or len(facts.name) > 120:
-        errors.append(FieldError("name", "missing", "A name has 1 to 120 letters."))
+    faults = (
+        fault_in_name("name", facts.name, most=120),
+        fault_in_name("cost_centre", facts.cost_centre, most=40, blank=True),
+    )
+    errors = [fault for fault in faults if fault is not None]
     if facts.environment not in Environment.values:
         errors.append(FieldError("environment", "unknown", f"It is one of {', '.join(Environment.values)}."))
     if facts.data_class not in DataClass.values:
         errors.append(FieldError("data_class", "unknown", f"It is one of {', '.join(DataClass.values)}."))
-    if len(facts.cost_centre) > 40:
-        errors.append(FieldError("cost_centre", "too_long", "A cost centre has at most 40 letters."))
     if errors:
         raise Invalid(errors)
 

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from core import audit
 from core.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from core.ids import uuid7
+from core.names import fault_in_name
 from core.types import Actor, Json
 from tenants.enums import Permission, PrincipalKind
 from tenants.models import Membership, Organization, ServiceAccount, User
@@ -127,12 +128,11 @@ def _locked(actor: Actor, account_id: UUID, expected_version: int | None) -> Ser
 
 
 def _checked(name: str, description: str) -> tuple[str, str]:
-    words = name.strip(), description.strip()
-    errors = []
-    if not words[0] or len(words[0]) > 60:
-        errors.append(FieldError("name", "missing", "A name has 1 to 60 letters."))
-    if len(words[1]) > 200:
-        errors.append(FieldError("description", "too_long", "A description has at most 200 letters."))
+    faults = (
+        fault_in_name("name", name, most=60),
+        fault_in_name("description", description, most=200, blank=True),
+    )
+    errors = [fault for fault in faults if fault is not None]
     if errors:
         raise Invalid(errors)
-    return words
+    return name.strip(), description.strip()

@@ -13,6 +13,7 @@ from django.db import transaction
 from core import audit
 from core.encryption import encrypted
 from core.errors import Conflict, FieldError, Invalid, NotFound, Stale
+from core.names import checked_name, fault_in_name
 from core.outgoing import NotReached, check_url
 from core.types import Actor, Json, ObjectRef
 from tenants.enums import Permission, Role
@@ -151,7 +152,7 @@ def _map(actor: Actor, provider: IdentityProvider, mapping: MappingDraft) -> Gro
     row, made = GroupMapping.objects.get_or_create(
         organization_id=provider.organization_id,
         provider=provider,
-        group=mapping.group.strip(),
+        group=checked_name("group", mapping.group, most=200, blank=True),
         team=place if isinstance(place, Team) else None,
         project=place if isinstance(place, Project) else None,
         defaults={"role": mapping.role},
@@ -162,11 +163,12 @@ def _map(actor: Actor, provider: IdentityProvider, mapping: MappingDraft) -> Gro
 
 
 def _check(draft: ProviderDraft) -> None:
-    errors = [
-        FieldError(field, "empty", "This must be filled in.")
-        for field, value in (("name", draft.name), ("client_id", draft.client_id), ("group_claim", draft.group_claim))
-        if not value.strip()
-    ]
+    faults = (
+        fault_in_name("name", draft.name, most=80),
+        fault_in_name("client_id", draft.client_id, most=200),
+        fault_in_name("group_claim", draft.group_claim, most=80),
+    )
+    errors = [fault for fault in faults if fault is not None]
     try:
         check_url(draft.issuer)
     except NotReached as error:

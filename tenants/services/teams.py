@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 
 from core import audit
 from core.errors import FieldError, Invalid, NotFound, Refused, Stale
+from core.names import checked_name
 from core.types import Actor, Reason
 from tenants.enums import Permission
 from tenants.models import Invitation, Membership, Organization, Project, Team
@@ -86,7 +87,4 @@ def _locked(actor: Actor, team_id: UUID, expected_version: int | None) -> Team:
 
 
 def _named(name: str) -> str:
-    words = name.strip()
-    if not words or len(words) > 120:
-        raise Invalid([FieldError("name", "missing", "A name has 1 to 120 letters.")])
-    return words
+    return checked_name("name", name, most=120)
