@@ -75,8 +75,11 @@ def fetch(
 def check_url(url: str) -> None:
     """Raise NotReached unless the address may be asked at all: https, or http where loopback is allowed.
 
-    Says nothing about where the name leads; that is looked at when the connection is made.
+    A number for a host must be one that may be called. Where a name leads is looked at when the connection is made.
     """
+    if not url.isascii() or not url.isprintable():
+        message = "An address is written in plain letters: a name as xn--…, anything else as %XX."
+        raise NotReached(message, code="malformed_address")
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -84,9 +87,10 @@ def check_url(url: str) -> None:
         raise NotReached("This is not an address.", code="malformed_address") from None
     if not host or parts.username is not None or parts.password is not None or any(char.isspace() for char in url):
         raise NotReached("This is not an address with a host and without a password.", code="malformed_address")
-    if parts.scheme == "https" or (parts.scheme == "http" and _names_allowed_loopback(host)):
-        return
-    raise NotReached("The address must begin with https://.", code="insecure_address")
+    if parts.scheme != "https" and not (parts.scheme == "http" and _names_allowed_loopback(host)):
+        raise NotReached("The address must begin with https://.", code="insecure_address")
+    if not all(is_allowed(address) for address in _literal(host)):
+        raise NotReached(f"{host} is not on the public network, so it is not called.", code="address_not_public")
 
 
 def is_allowed(address: Address) -> bool:
@@ -167,6 +171,8 @@ def _call(
             raise NotReached(f"{_host(url)} did not answer in time.", code="too_slow") from None
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
             raise NotReached(f"{_host(url)} cannot be reached: {error or type(error).__name__}.") from None
+        except UnicodeError:
+            raise NotReached("The address or a header cannot be sent.", code="malformed_address") from None
 
 
 def _read(pieces: Iterable[bytes], limit_bytes: int) -> bytes:
@@ -203,6 +209,21 @@ def _embedded(address: Address) -> Address:
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else address)
+
+
+def _literal(host: str) -> list[Address]:
+    """The address that the host is a spelling of, `2130706433` and `0x7f.1` included; none for a name."""
+    plain = host.rstrip(".")
+    if plain == "localhost" or plain.endswith(".localhost"):
+        return [ipaddress.IPv4Address("127.0.0.1")]
+    try:
+        return [ipaddress.ip_address(plain.partition("%")[0])]
+    except ValueError:
+        pass
+    try:
+        return [ipaddress.IPv4Address(socket.inet_aton(plain))]
+    except OSError:
+        return []
 
 
 def _names_allowed_loopback(host: str) -> bool:

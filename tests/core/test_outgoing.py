@@ -107,6 +107,16 @@ class TestUrls:
             ("https://[::1", "malformed_address"),
             ("https://idp.example.com:99999/", "malformed_address"),
             ("https://idp.example.com/a b", "malformed_address"),
+            ("https://①②⑦.0.0.1/", "malformed_address"),
+            ("https://münchen.example/", "malformed_address"),
+            ("https://idp.example.com/\x7f", "malformed_address"),
+            ("https://127.0.0.1/", "address_not_public"),
+            ("https://2130706433/", "address_not_public"),
+            ("https://0x7f.1/", "address_not_public"),
+            ("https://[::ffff:10.0.0.1]/", "address_not_public"),
+            ("https://169.254.169.254/latest", "address_not_public"),
+            ("https://localhost/", "address_not_public"),
+            ("https://id.localhost./", "address_not_public"),
         ],
     )
     def test_only_https_with_a_host(self, url, code):
@@ -114,6 +124,12 @@ class TestUrls:
             check_url(url)
 
         assert caught.value.code == code
+
+    @pytest.mark.parametrize(
+        "url", ["https://xn--mnchen-3ya.example/", "https://1.1.1.1/", "https://a_b.example:8443/%C3"]
+    )
+    def test_a_public_one_is_taken(self, url):
+        check_url(url)
 
     def test_plain_http_goes_to_allowed_loopback_alone(self, loopback):
         check_url("http://127.0.0.1:9400/")

@@ -5,6 +5,7 @@ These routes call the network or act before a tenant is known, so they open shor
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import asdict, replace
 from secrets import compare_digest
@@ -40,10 +41,13 @@ from tenants.services.sign_in import SESSION_OF_PROVIDER
 if TYPE_CHECKING:
     from tenants.models import User
 
+logger = logging.getLogger(__name__)
 _DEPARTED = "sso_departed"
 _TO_LINK = "sso_to_link"
 _SESSION_SECONDS = 12 * 3600
 _FRESH_SECONDS = 600
+_SILENT = "The sign-in of this organisation does not answer now."
+"""All that a visitor learns: where it is asked is the organisation's own."""
 _BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
@@ -68,9 +72,8 @@ def start(request: HttpRequest) -> HttpResponse:
     try:
         departure = arrivals.depart(organization_id=found[0], provider_id=found[1], redirect_uri=_redirect_uri())
     except SteelyardError as error:
-        return _ask(
-            request, asked, f"Your organisation's sign-in cannot be reached just now. {error.message}", status=502
-        )
+        logger.warning("the sign-in of organisation %s does not answer: %s", found[0], error.message)
+        return _ask(request, asked, _SILENT, status=502)
     _remember(request, departure)
     context = {"address": departure.address, "provider": departure.provider_name}
     return render(request, "portal/sign_in/going.html", context)
@@ -103,7 +106,7 @@ def callback(request: HttpRequest) -> HttpResponse:
         )
     except (Refused, NotReached, NotTrusted) as error:
         _chain(request, UUID(departed["organization_id"]), error)
-        return _sorry(request, error.message)
+        return _sorry(request, _SILENT if isinstance(error, NotReached) else error.message)
     if arrival.user is None:
         return _may_link(request, arrival)
     _enter(request, arrival)
