@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 import pytest
 from django.test import override_settings
 
@@ -37,6 +39,26 @@ def test_a_nul_in_an_address_of_the_api_is_a_problem(aurora, address):
     answer = house.api_for(aurora, "olivia").get(f"/api/v1/{address}")
 
     assert (answer.status_code, answer.json()["code"]) == (400, "malformed")
+
+
+@pytest.mark.parametrize(
+    ("address", "form"),
+    [
+        ("/console/found", {"name": "a\0b"}),
+        ("/audit/streams/0199aa00-0000-7000-8000-000000000001/change", {"name": "\0", "url": "https://siem.example/"}),
+        ("/tokens", {"name": "fine", "sco\0pes": "x"}),
+        ("/accounts/login/", {"login": "a\0@x.example", "password": "x"}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["multipart", "urlencoded"])
+def test_a_nul_in_a_form_is_a_400(aurora, address, form, kind):
+    browser = house.client_for(aurora, "olivia")
+    if kind == "multipart":
+        answer = browser.post(address, form)
+    else:
+        answer = browser.post(address, urlencode(form), content_type="application/x-www-form-urlencoded")
+
+    assert answer.status_code == 400
 
 
 @pytest.mark.parametrize("month", ["0001-01", "0000-05", "9999-12", "2026-13", "zzz"])
