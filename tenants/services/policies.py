@@ -9,9 +9,10 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from core import audit
-from core.errors import Conflict, FieldError, Invalid, NotFound, Stale
-from core.types import Actor, Json
+from core import audit, scope
+from core.errors import Conflict, FieldError, Forbidden, Invalid, NotFound, Stale
+from core.names import checked_name
+from core.types import Actor, Json, ObjectRef
 from tenants.enums import Permission, PlatformPermission, PolicyKind, PolicyMode
 from tenants.models import Organization, PlatformPolicy, PlatformPolicyVersion, Policy, PolicyVersion
 from tenants.models.organizations import SLUG
@@ -92,8 +93,7 @@ def _for_change(actor: Actor, policy_id: UUID, expected_version: int | None) -> 
     platform = PlatformPolicy.objects.filter(pk=policy_id, retired_at=None).exists()
     policy: AnyPolicy | None
     if platform:
-        if not actor.platform_role and not actor.is_system:
-            policy_for(actor, policy_id)
+        _refuse_from_inside(actor, policy_id)
         authorize_platform(actor, PlatformPermission.MANAGE_PLATFORM_POLICY)
         policy = PlatformPolicy.objects.select_for_update().filter(pk=policy_id, retired_at=None).first()
     else:
@@ -106,6 +106,15 @@ def _for_change(actor: Actor, policy_id: UUID, expected_version: int | None) -> 
     if expected_version is not None and policy.version != expected_version:
         raise Stale("The rule has changed since you read it. Read it again, then decide.")
     return policy
+
+
+def _refuse_from_inside(actor: Actor, policy_id: UUID) -> None:
+    """An organisation sees the platform's rules; they are changed in the platform's scope alone."""
+    if scope.require().is_platform:
+        return
+    ref = ObjectRef("policy", str(policy_id)) if actor.platform_role else policy_for(actor, policy_id).ref
+    ask = "the platform: it sets this rule for every organisation, in its console"
+    raise Forbidden(PlatformPermission.MANAGE_PLATFORM_POLICY, ref, ask=ask)
 
 
 def _insert(policy: AnyPolicy, actor: Actor, now: datetime) -> None:
@@ -160,10 +169,7 @@ def _columns(draft: Draft, now: datetime) -> dict[str, object]:
 
 
 def _title(title: str) -> str:
-    found = " ".join(title.split())
-    if not 1 <= len(found) <= 80:
-        raise Invalid([FieldError("title", "out_of_range", "A title has 1 to 80 characters.")])
-    return found
+    return " ".join(checked_name("title", title, most=80).split())
 
 
 def _mode(mode: str) -> str:

@@ -72,6 +72,18 @@ class TestPolicies:
         with pytest.raises(Error), borealis.scope(), transaction.atomic():
             PlatformPolicy.objects.filter(pk=policy.pk).update(mode="off")
 
+    @pytest.mark.parametrize("who", ["olivia", "paula"])
+    def test_the_platforms_are_seen_by_the_api_and_not_changed_there(self, aurora, who):
+        policy = create_platform(aurora)
+        house.platform_person(aurora, "paula", "platform_admin", role="admin")
+        api, path = house.api_for(aurora, who), f"/api/v1/policies/{policy.pk}"
+
+        assert api.get(path).status_code == 200
+        changed = api.patch(path, {"mode": "off"}, content_type="application/json")
+        assert (changed.status_code, changed.json()["code"]) == (403, "permission_denied")
+        assert api.delete(path).status_code == 403
+        assert in_force(aurora) == ["platform/at-home"]
+
     def test_one_that_is_off_or_retired_says_nothing(self, aurora):
         policy = create(aurora)
 
