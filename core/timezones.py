@@ -6,6 +6,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+LATEST = datetime(2200, 1, 1, tzinfo=UTC)
+"""What people give lies between: at the ends of the calendar no time zone can say what time it is."""
+NOT_AN_INSTANT = "Choose an instant between the years 2000 and 2200."
+
+
+def is_in_reach(instant: datetime) -> bool:
+    return EARLIEST <= instant < LATEST
+
 
 @dataclass(frozen=True, slots=True)
 class Month:

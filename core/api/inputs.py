@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from decimal import Decimal
 from typing import ClassVar, Generic, Self, TypeVar, cast
 
 from django.http import QueryDict
 from rest_framework import serializers
 
 from core.errors import FieldError, Invalid
+from core.timezones import NOT_AN_INSTANT, is_in_reach
 
 T_co = TypeVar("T_co", covariant=True)
 _WIDEST = 2**63
@@ -26,14 +26,12 @@ class Text(serializers.CharField):
 
 
 class Whole(serializers.IntegerField):
-    """A JSON number without a fraction, of at most 63 bits. Text is not a number."""
+    """A JSON number without a fraction or an exponent, of at most 63 bits. Text is not a number."""
 
     def to_internal_value(self, data: object) -> int:
-        if isinstance(data, bool) or not isinstance(data, int | Decimal):
+        if isinstance(data, bool) or not isinstance(data, int) or not -_WIDEST < data < _WIDEST:
             self.fail("invalid")
-        if not -_WIDEST < data < _WIDEST or data != int(data):
-            self.fail("invalid")
-        return int(super().to_internal_value(int(data)))
+        return int(super().to_internal_value(data))
 
 
 class Flag(serializers.BooleanField):
@@ -48,7 +46,10 @@ class Flag(serializers.BooleanField):
 class Moment(serializers.DateTimeField):
     """RFC 3339 with a zone. A time without one could mean any of 24 hours."""
 
-    default_error_messages = {"no_zone": "Give the time with its zone, such as 2026-11-30T18:00:00Z."}
+    default_error_messages = {
+        "no_zone": "Give the time with its zone, such as 2026-11-30T18:00:00Z.",
+        "out_of_reach": NOT_AN_INSTANT,
+    }
 
     def enforce_timezone(self, value: datetime) -> datetime:
         if value.tzinfo is None:
@@ -59,9 +60,12 @@ class Moment(serializers.DateTimeField):
         if not isinstance(value, str):
             self.fail("invalid", format="2026-11-30T18:00:00Z")
         try:
-            return super().to_internal_value(value)
+            found = super().to_internal_value(value)
         except OverflowError:
             self.fail("overflow")
+        if not is_in_reach(found):
+            self.fail("out_of_reach")
+        return found
 
 
 class Shape(serializers.Serializer[object], Generic[T_co]):

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import transaction
 
 from core.errors import FieldError, Forbidden, Invalid, NotFound
+from core.timezones import NOT_AN_INSTANT, is_in_reach
 from core.types import Actor, Json, ObjectRef
 from tenants.enums import ApprovalKind, ChangeKind, Decider, Permission, QuotaLevel
 from tenants.models import Approval, Quota
@@ -89,6 +90,8 @@ def _check(limit: int, stands: int, justification: str, until: datetime | None, 
         errors.append(FieldError("justification", "too_short" if justification.strip() else "required", message))
     if until is not None and until <= now:
         errors.append(FieldError("until", "in_the_past", "Until when it is needed lies in the future, or is left out."))
+    elif until is not None and not is_in_reach(until):
+        errors.append(FieldError("until", "out_of_reach", NOT_AN_INSTANT))
     if errors:
         raise Invalid(errors)
 

@@ -10,6 +10,8 @@ from django.db import transaction
 
 from core import audit
 from core.errors import Conflict, FieldError, Invalid, NotFound
+from core.names import checked_name
+from core.timezones import NOT_AN_INSTANT, is_in_reach
 from core.types import Actor, Json
 from tenants.credentials import hash_secret, new_secret, shown_prefix
 from tenants.enums import Permission, PrincipalKind
@@ -40,6 +42,7 @@ def create(
     `secret` lets an installation choose the value it hands to scripts. Raises Invalid for an unknown scope or a past
     expiry, and for a token that would reach further than the one that asks.
     """
+    name = checked_name("name", name, most=80)
     _check(actor, scopes, expires_at, now)
     value = secret or new_secret()
     token = AccessToken.objects.create(
@@ -78,6 +81,7 @@ def create_for_account(
     if account.disabled_at is not None:
         raise Conflict(f"{account.name} is disabled for good.", code="disabled")
     must_hold_all_of(actor, account.user_id)
+    name = checked_name("name", name, most=80)
     _check(actor, scopes, expires_at, now)
     value = new_secret()
     token = AccessToken.objects.create(
@@ -190,5 +194,7 @@ def _check(actor: Actor, scopes: Sequence[str], expires_at: datetime | None, now
         ]
     if expires_at is not None and expires_at <= now:
         errors.append(FieldError("expires_at", "past", "Choose an expiry in the future."))
+    elif expires_at is not None and not is_in_reach(expires_at):
+        errors.append(FieldError("expires_at", "out_of_reach", NOT_AN_INSTANT))
     if errors:
         raise Invalid(errors)
