@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from core.types import Json
-from tenants.enums import ChangeKind, DataClass, PolicyKind
+from tenants.enums import ChangeKind, DataClass, PolicyKind, Resource
 from tenants.policy_rules.reading import Reader
 
 _CAPACITY = frozenset({"on_demand", "reserved", "spot"})
@@ -186,6 +187,18 @@ class RequiredLabels:
         return {"labels": {name: [*values] for name, values in self.labels.items()}}
 
 
+_CURRENCY = re.compile(r"[A-Z]{3}")
+_NO_CURRENCY = ("currency", "not_meant", "A quota has no currency.")
+_NO_RESOURCE = ("resource", "unknown", f"One of {', '.join(Resource.values)}, or accelerators/<model>.")
+_OF_QUOTAS_ALONE = ("resource", "not_meant", "Quotas alone are narrowed by what they are of.")
+_NEEDS_CURRENCY = ("currency", "required", "Name the currency of the amount by its three letters, such as EUR.")
+
+
+def _is_resource(word: str) -> bool:
+    kind, slash, model = word.partition("/")
+    return not word or word in Resource.values or (kind == Resource.ACCELERATORS and bool(slash and model))
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeApproval:
     """A change of quota, price or credit beyond this amount needs somebody's word. `resource` narrows quotas."""
@@ -202,11 +215,17 @@ class ChangeApproval:
         above = reader.number("above")
         if change is None or above is None:
             reader.wrong("change", "required", "Say what changes, and above which amount.")
+        currency, resource = reader.word("currency") or "", reader.word("resource") or ""
+        of_quota = change == ChangeKind.QUOTA
+        if of_quota and (currency or not _is_resource(resource)):
+            reader.wrong(*_NO_CURRENCY if currency else _NO_RESOURCE)
+        if not of_quota and (resource or _CURRENCY.fullmatch(currency) is None):
+            reader.wrong(*_OF_QUOTAS_ALONE if resource else _NEEDS_CURRENCY)
         return ChangeApproval(
             change or "",
             above or Decimal(0),
-            reader.word("currency") or "",
-            reader.word("resource") or "",
+            currency,
+            resource,
             reader.flag("four_eyes", default=False),
         )
 

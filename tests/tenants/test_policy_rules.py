@@ -280,6 +280,13 @@ class TestReading:
             ("egress", {"hosts": "all"}, "terms.hosts"),
             ("required_labels", {"labels": {"Bad Label": []}}, "terms.labels"),
             ("change_approval", {"change": "weather", "above": "1"}, "terms.change"),
+            ("change_approval", {"change": "quota", "above": "1", "resource": "zzz"}, "terms.resource"),
+            ("change_approval", {"change": "quota", "above": "1", "currency": "EUR"}, "terms.currency"),
+            ("change_approval", {"change": "price", "above": "1", "currency": None}, "terms.currency"),
+            ("change_approval", {"change": "credit", "above": "1", "currency": "euro"}, "terms.currency"),
+            ("change_approval", {"change": "quota", "above": "1e400"}, "terms.above"),
+            ("change_approval", {"change": "quota", "above": "1" * 16}, "terms.above"),
+            ("approval_above", {"price_per_hour": {"amount": "1e999", "currency": "EUR"}}, "terms.price_per_hour"),
             ("accelerators", {"models": ["H100"], "more": 1}, "terms.more"),
         ],
     )

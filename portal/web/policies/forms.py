@@ -209,7 +209,7 @@ class RequiredLabelsForm(RuleForm):
 
 class ChangeApprovalForm(RuleForm):
     change = forms.ChoiceField(label="What changes", choices=ChangeKind.choices)
-    above = forms.DecimalField(label="By more than", min_value=0, max_digits=18)
+    above = forms.DecimalField(label="By more than", min_value=0, max_digits=18, decimal_places=6)
     resource = forms.ChoiceField(
         label="Which quota", required=False, choices=[("", "any"), *Resource.choices], help_text="For quotas alone."
     )
