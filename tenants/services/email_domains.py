@@ -168,6 +168,7 @@ def _normal(domain: str) -> str:
     except UnicodeError:
         name = ""
     labels = name.split(".")
-    if len(labels) < 2 or len(name) > 200 or not all(_LABEL.match(label) for label in labels):
+    has_letter = any(letter.isalpha() for letter in labels[-1])
+    if len(labels) < 2 or len(name) > 200 or not has_letter or not all(_LABEL.match(label) for label in labels):
         raise Invalid([FieldError("domain", "malformed", "A domain looks like example.com.")])
     return name
