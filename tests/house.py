@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.test import Client
 from django.utils import timezone
 
@@ -131,6 +132,11 @@ def scoped_actor(tenant: Tenant, name: str, *, scopes: tuple[str, ...]) -> Actor
 def api_for(tenant: Tenant, name: str) -> Client:
     """An API client with a token of its own."""
     return Client(raise_request_exception=False, headers={"Authorization": f"Bearer {token_for(tenant, name)}"})
+
+
+def give_factor(tenant: Tenant, name: str) -> None:
+    """The person has an authenticator app."""
+    TOTP.activate(tenant.people[name], generate_totp_secret())
 
 
 def _project(organization: Organization, slug: str, now: datetime) -> Project:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
+from allauth.mfa.models import Authenticator
 from django.db import connection
 from django.db.models import QuerySet
 
@@ -43,6 +44,12 @@ def lacks_second_factor(user_id: UUID) -> bool:
         cursor.execute(_LACKS, [user_id])
         row = cursor.fetchone()
     return bool(row and row[0])
+
+
+def has_second_factor(user_id: UUID) -> bool:
+    """Whether the person has set up one of their own."""
+    kinds = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
+    return bool(Authenticator.objects.filter(user_id=user_id, type__in=kinds).exists())
 
 
 def provider_by_slug(slug: str) -> tuple[UUID, UUID] | None:

@@ -12,13 +12,14 @@ from django.db import transaction
 
 from core import audit
 from core.encryption import encrypted
-from core.errors import Conflict, FieldError, Invalid, NotFound, Stale
+from core.errors import Conflict, FieldError, Invalid, NotFound, Refused, Stale
 from core.names import checked_name, fault_in_name
 from core.outgoing import NotReached, check_url
-from core.types import Actor, Json, ObjectRef
+from core.types import Actor, ActorKind, Json, ObjectRef, Reason
 from tenants.enums import Permission, Role
 from tenants.models import GroupMapping, IdentityProvider, Organization, Project, Team
 from tenants.permissions import Place, authorize
+from tenants.selectors.sign_in import has_second_factor
 from tenants.services.memberships import may_manage
 
 SESSION_OF_PROVIDER = "identity_provider"
@@ -50,10 +51,15 @@ class MappingDraft:
 def require_second_factor(
     *, actor: Actor, organization: Organization, required: bool, now: datetime, expected_version: int | None = None
 ) -> Organization:
-    """From now on the organisation's people need a second factor, or no longer do."""
+    """From now on the organisation's people need a second factor, or no longer do.
+
+    Refused to a person without one, whom the rule would lock out at once.
+    """
     authorize(actor, Permission.MANAGE_SIGN_IN, organization)
     locked = Organization.objects.select_for_update().get(pk=organization.pk)
     _still(locked.version, expected_version)
+    if required and not locked.mfa_required:
+        _not_oneself_out(actor, locked)
     before, locked.mfa_required = locked.mfa_required, required
     locked.version += 1
     locked.save(update_fields=["mfa_required", "version"])
@@ -66,6 +72,13 @@ def require_second_factor(
         after={"mfa_required": required},
     )
     return locked
+
+
+def _not_oneself_out(actor: Actor, organization: Organization) -> None:
+    if actor.kind is not ActorKind.USER or actor.id is None or actor.bound or has_second_factor(actor.id):
+        return
+    message = "Set up your own second factor first: without one, this rule would lock you out at once."
+    raise Refused([Reason("no_second_factor", message)], ref=organization.ref, code="no_second_factor")
 
 
 @transaction.atomic

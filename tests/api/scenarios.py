@@ -224,7 +224,7 @@ SCENARIOS: dict[str, Scenario] = {
     f"POST {_STREAM}/rotate": _on_stream(),
     f"POST {_STREAM}/test": _on_stream(),
     "PUT /api/v1/audit-keeping": lambda _: Act("olivia", {"keep_days": 400}),
-    "PATCH /api/v1/sign-in": lambda _: Act("olivia", {"mfa_required": True}),
+    "PATCH /api/v1/sign-in": lambda _: Act("olivia", {"mfa_required": False}),
     "PUT /api/v1/identity-provider": lambda _: Act("olivia", ProviderInput.example),
     "DELETE /api/v1/identity-provider": _remove_provider,
     "POST /api/v1/email-domains": lambda _: Act("olivia", NewDomainInput.example),

@@ -74,6 +74,7 @@ class TestWhatASessionOpened:
 
     def test_ends_when_the_organisation_asks_for_a_factor_that_is_missing(self, aurora, opened):
         _, key = opened
+        house.give_factor(aurora, "olivia")
         with house.an_act(), aurora.scope():
             sign_in.require_second_factor(
                 actor=aurora.actor("olivia"), organization=aurora.organization, required=True, now=timezone.now()

@@ -326,6 +326,7 @@ class TestItsSession:
 
     def test_counts_as_a_second_factor_there(self, both, idp):
         joined, _, _ = both
+        house.give_factor(joined, "olivia")
         act(joined, "olivia", sign_in.require_second_factor, required=True)
 
         browser, _ = come(idp, "nora")

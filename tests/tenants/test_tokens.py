@@ -224,6 +224,7 @@ class TestServiceAccounts:
     def test_it_needs_no_second_factor(self, aurora):
         made = account(aurora)
         answer = post(house.api_for(aurora, "olivia"), f"/api/v1/service-accounts/{made.pk}/tokens", {"name": "ci"})
+        house.give_factor(aurora, "olivia")
         with house.an_act(), aurora.scope():
             sign_in.require_second_factor(
                 actor=aurora.actor("olivia"), organization=aurora.organization, required=True, now=timezone.now()
