@@ -15,6 +15,7 @@ from allauth.account import signals
 from allauth.account.internal.flows.login import get_authentication_records
 from allauth.mfa import signals as factors
 from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import TOTP
 from django.contrib.auth.signals import user_logged_out, user_login_failed
 from django.dispatch import receiver
 from django.http import HttpRequest
@@ -55,12 +56,16 @@ def signed_out(user: User | None, **_: object) -> None:
 @receiver(factors.authenticator_added)
 def factor_added(request: HttpRequest, user: User, authenticator: Authenticator, **_: object) -> None:
     codes = authenticator.type == Authenticator.Type.RECOVERY_CODES
+    if authenticator.type == Authenticator.Type.TOTP:
+        TOTP(authenticator).validate_code(request.POST.get("code", ""))  # used now: it opens nothing any more
     _about_factor(request, user, authenticator, "recovery_codes.made" if codes else "second_factor.added")
 
 
 @receiver(factors.authenticator_removed)
 def factor_removed(request: HttpRequest, user: User, authenticator: Authenticator, **_: object) -> None:
     codes = authenticator.type == Authenticator.Type.RECOVERY_CODES
+    if authenticator.type == Authenticator.Type.TOTP:
+        TOTP(authenticator).validate_code(request.POST.get("code", ""))  # used now: it opens nothing any more
     _about_factor(request, user, authenticator, "recovery_codes.removed" if codes else "second_factor.removed")
 
 

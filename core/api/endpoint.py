@@ -75,7 +75,10 @@ class Endpoint(APIView):
 
     def read(self, shape: type[Input[T]]) -> T:
         """The body as the shape's dataclass. Raises Invalid."""
-        return shape.value_of(self.request.data)
+        found = shape.value_of(self.request.data)
+        if self.request.method == "PATCH" and not self.request.data:
+            raise Invalid([FieldError("", "empty", "Nothing to change: name at least one field.")])
+        return found
 
     def filters(self, shape: type[Filters[T]]) -> T:
         """The query fields as the shape's dataclass. Raises Invalid."""

@@ -63,6 +63,24 @@ def verbs_of(tenant) -> list[tuple[str, str]]:
         return [(event.verb, event.outcome) for event in AuditEvent.objects.order_by("id")]
 
 
+class TestRequiring:
+    def test_is_refused_to_a_person_without_one(self, aurora):
+        api = house.api_for(aurora, "olivia")
+        path, body = "/api/v1/sign-in", {"mfa_required": True}
+
+        refused = api.patch(path, body, content_type="application/json")
+        assert (refused.status_code, refused.json()["code"]) == (409, "no_second_factor")
+        house.give_factor(aurora, "olivia")
+        assert api.patch(path, body, content_type="application/json").status_code == 200
+        assert api.get("/api/v1/projects").status_code == 200
+
+    def test_a_change_of_nothing_is_refused(self, aurora):
+        path = f"/api/v1/organizations/{aurora.organization.pk}"
+        answer = house.api_for(aurora, "olivia").patch(path, {}, content_type="application/json")
+
+        assert (answer.status_code, answer.json()["errors"][0]["code"]) == (400, "empty")
+
+
 class TestSettingUp:
     def test_an_app_is_set_up_with_recovery_codes_and_each_is_audited(self, aurora, django_capture_on_commit_callbacks):
         alice = confirmed(aurora, "alice")
@@ -71,9 +89,10 @@ class TestSettingUp:
         before = len(verbs_of(aurora))
 
         with django_capture_on_commit_callbacks(execute=True):
-            done = alice.post("/accounts/2fa/totp/activate/", {"code": code_of(secret)})
+            done = alice.post("/accounts/2fa/totp/activate/", {"code": (code := code_of(secret))})
 
         assert done.status_code == 302
+        assert not totp.TOTP(Authenticator.objects.get(type="totp")).validate_code(code)
         assert sorted(verbs_of(aurora)[before:]) == [("recovery_codes.made", "done"), ("second_factor.added", "done")]
         shown = alice.get(done.headers["Location"]).content.decode()
         assert len(re.findall(r"<li><code>\d{5} \d{5}</code>", shown)) == 10
