@@ -394,7 +394,7 @@ SCENARIOS: dict[str, Callable[[Stage], Act]] = {
     "/quotas/define": _define_quota,
     "/console/tenants/<slug:slug>/act-for/<uuid:person_id>": _act_for,
     "/acting/end": _end_acting,
-    f"{_SIGN_IN}/second-factor": lambda _: Act("olivia", form={"required": "no"}, changes=True),
+    f"{_SIGN_IN}/second-factor": lambda _: Act("olivia", form={"required": "no"}),
     f"{_SIGN_IN}/provider": _save_provider,
     f"{_SIGN_IN}/provider/remove": _remove_provider,
     f"{_SIGN_IN}/groups": _map_group,
