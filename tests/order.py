@@ -1,4 +1,4 @@
-"""A pytest plugin of `make test`: quick files first, whole platforms last; what shares one stays on one worker."""
+"""A pytest plugin of `make test`: quick files first, whole platforms last, the longest of these before the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         rank = max((_RANKS.get(mark.name, 0) for mark in item.iter_markers()), default=0)
         ranks[_file(item.nodeid)] = max(ranks.get(_file(item.nodeid), 0), rank)
-    items.sort(key=lambda item: ranks[_file(item.nodeid)])
+    items.sort(key=lambda item: (ranks[_file(item.nodeid)], not item.nodeid.startswith(_TOGETHER)))
 
 
 class FileAfterFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no types
