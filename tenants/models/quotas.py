@@ -16,7 +16,9 @@ class Quota(TenantModel):
 
     `limit` is the place's own share. Above it, it may borrow up to `borrow_limit`; `lend_limit` is the most of its
     unused share that its siblings may use (None: all of it). `used` is the sum of the holds below the place, always.
-    A temporary raise ends at `raised_until`: from then on the limit is `falls_to`.
+    A temporary raise ends at `raised_until`: from then on the limit is `falls_to`. `agreed`: the most that the place
+    could hold (limit and what it may borrow) before one person alone began to raise it under a rule that watches such
+    raises; None while nobody has since others last agreed.
     """
 
     team = models.ForeignKey("tenants.Team", on_delete=models.CASCADE, null=True, related_name="quotas")
@@ -28,6 +30,7 @@ class Quota(TenantModel):
     lend_limit = models.PositiveBigIntegerField(null=True)
     raised_until = models.DateTimeField(null=True)
     falls_to = models.PositiveBigIntegerField(null=True)
+    agreed = models.PositiveBigIntegerField(null=True)
     used = models.PositiveBigIntegerField(default=0)
     version = models.PositiveIntegerField(default=1)
 

@@ -40,8 +40,9 @@ def follow_approval(approval: Approval, _actor: Actor, now: datetime) -> None:
     lasting = quota.falls_to if quota.falls_to is not None else quota.limit
     quota.limit = asked
     quota.raised_until, quota.falls_to = (ends, lasting) if ends else (None, None)
+    quota.agreed = None
     quota.version += 1
-    quota.save(update_fields=["limit", "raised_until", "falls_to", "version"])
+    quota.save(update_fields=["limit", "raised_until", "falls_to", "agreed", "version"])
 
 
 def end_raises(*, now: datetime) -> int:

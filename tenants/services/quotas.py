@@ -18,8 +18,9 @@ from tenants.enums import ChangeKind, Permission, PlatformPermission, QuotaLevel
 from tenants.models import Membership, Organization, Project, Quota, Team, User
 from tenants.permissions import authorize, platform_permissions_on
 from tenants.policy_rules import Change
+from tenants.quota_rules import limit_at
 from tenants.selectors.quotas import quotas_visible_to
-from tenants.services.changes import refuse_alone
+from tenants.services.changes import refuse_alone, watches
 from tenants.services.quota_holds import follow_move, give_back, lock_quotas, put_to_use, recount, take
 
 __all__ = [
@@ -90,10 +91,19 @@ def set_limit(
     if expected_version is not None and quota.version != expected_version:
         raise Stale("The quota has changed since you read it. Read it again, then set the limit.")
     if quota.level is not QuotaLevel.ORGANIZATION:
-        refuse_alone(Change(ChangeKind.QUOTA, Decimal(max(limit - quota.limit, 0)), quota.resource), quota.ref)
+        _judge_alone(quota, terms, now)
     before, after = _apply(quota, terms)
     audit.record(actor, "quota.limit_set", quota.ref, now=now, before=before, after=after)
     return quotas_visible_to(actor).get(pk=quota_id)
+
+
+def _judge_alone(quota: Quota, terms: Terms, now: datetime) -> None:
+    """What one person adds without anybody's word is counted together until somebody else agrees, not step by step."""
+    stands = limit_at(quota.limit, quota.raised_until, quota.falls_to, now) + quota.borrow_limit
+    wanted = terms.limit + (quota.borrow_limit if terms.borrow_limit == KEEP else terms.borrow_limit)
+    agreed = stands if quota.agreed is None else min(quota.agreed, stands)
+    refuse_alone(Change(ChangeKind.QUOTA, Decimal(max(wanted - agreed, 0)), quota.resource), quota.ref)
+    quota.agreed = agreed if wanted > agreed and watches(ChangeKind.QUOTA, quota.resource) else None
 
 
 @transaction.atomic
@@ -152,7 +162,7 @@ def _apply(quota: Quota, terms: Terms, *, save: bool = True) -> tuple[dict[str, 
         quota.raised_until = quota.falls_to = None
     if save:
         quota.version += 1
-        quota.save(update_fields=[*new, "raised_until", "falls_to", "version"])
+        quota.save(update_fields=[*new, "raised_until", "falls_to", "agreed", "version"])
     return before, after
 
 

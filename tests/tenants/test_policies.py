@@ -14,7 +14,7 @@ from core.models import AuditEvent
 from core.types import Actor
 from tenants.models import PlatformPolicy, Policy, Quota
 from tenants.selectors.policies import policies_visible_to, rules_in_force, versions_of
-from tenants.services import policies, quota_requests, quotas
+from tenants.services import approvals, policies, quota_requests, quotas
 from tenants.services.policies import Draft
 from tests import house
 from tests.house import an_act
@@ -168,6 +168,60 @@ class TestChangesOfQuota:
             self.set_limit(aurora, 3)
 
         assert (refused.value.reasons[0].code, refused.value.reasons[0].rule) == ("approval_needed", "careful")
+
+    def test_steps_are_counted_together_until_somebody_else_agrees(self, aurora):
+        create(aurora, draft=self.RULE)
+        self.set_limit(aurora, 1)
+        self.set_limit(aurora, 1)
+        with pytest.raises(Refused):
+            self.set_limit(aurora, 1)
+
+        quota = self.quota(aurora)
+        with an_act(), aurora.scope():
+            approval = quota_requests.ask(
+                actor=aurora.actor("alice"),
+                quota_id=quota.pk,
+                limit=quota.limit + 1,
+                justification="The benchmark for Friday.",
+                until=None,
+                now=timezone.now(),
+            )
+        with an_act(), aurora.scope():
+            approvals.approve(actor=aurora.actor("olivia"), approval_id=approval.pk, now=timezone.now())
+        self.set_limit(aurora, 2)
+
+        assert self.quota(aurora).limit == quota.limit + 3
+
+    def test_going_down_and_up_again_gains_nothing(self, aurora):
+        create(aurora, draft=self.RULE)
+        self.set_limit(aurora, -4)
+
+        self.set_limit(aurora, 2)
+        with pytest.raises(Refused):
+            self.set_limit(aurora, 1)
+
+    def test_what_it_may_borrow_counts_like_its_own(self, aurora):
+        create(aurora, draft=self.RULE)
+        quota = self.quota(aurora)
+
+        with an_act(), aurora.scope(), pytest.raises(Refused) as refused:
+            quotas.set_limit(
+                actor=aurora.actor("olivia"),
+                quota_id=quota.pk,
+                limit=quota.limit,
+                borrow_limit=500,
+                now=timezone.now(),
+            )
+
+        assert "500" in refused.value.reasons[0].message
+
+    def test_what_was_raised_before_there_was_a_rule_is_as_it_stands(self, aurora):
+        self.set_limit(aurora, 50)
+        create(aurora, draft=self.RULE)
+
+        self.set_limit(aurora, 2)
+
+        assert self.quota(aurora).agreed == self.quota(aurora).limit - 2
 
     def test_a_request_for_it_needs_the_eyes_that_the_rule_says(self, aurora):
         create(aurora, draft=replace(self.RULE, terms={**self.RULE.terms, "four_eyes": True}))
