@@ -22,11 +22,15 @@ def test_an_owner_searches_saves_a_view_and_opens_an_entry(visit):
 
     page.get_by_label("Search").fill("olivia")
     expect(page).to_have_url(re.compile(r"q=olivia"))
+    page.get_by_label("Search").fill("olivia@")
     page.get_by_role("button", name="Save as a view").click()
     dialog = page.get_by_role("dialog", name="Save as a view")
+    expect(page).to_have_url(re.compile(r"q=olivia%40"))
+    expect(dialog).to_be_visible()
     dialog.get_by_label("Name").fill("Olivia's sign-ins")
     dialog.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("link", name="Olivia's sign-ins")).to_be_visible()
+    view = page.get_by_role("link", name="Olivia's sign-ins")
+    assert "q=olivia%40" in (view.get_attribute("href") or "")
 
     page.locator("#events tbody tr").first.get_by_role("link").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("person.")
