@@ -15,8 +15,8 @@ from tests.platform import wait_until
 
 class TestSigningIn:
     def test_guessing_a_password_is_slowed_down(self, visit, platform):
+        person, here = platform.person("boris"), visit("boris")
         guesser = visit()
-        person = platform.person("boris")
         for _ in range(6):
             guesser.sign_in("boris", password="not-the-password-at-all")
             guesser.page.wait_for_load_state()
@@ -24,6 +24,7 @@ class TestSigningIn:
 
         expect(guesser.page.get_by_text(re.compile("Too many", re.IGNORECASE)).first).to_be_visible()
         assert "sessionid" not in {cookie["name"] for cookie in guesser.context.cookies()}
+        assert here.go("/usage") == 200, "whoever is in already stays in while somebody guesses"
 
     def test_a_stranger_is_led_to_the_door_and_then_on(self, visit, platform):
         person = platform.person("victor")
