@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from core.types import Reason
-from provisioning.enums import Starts
+from provisioning.enums import Starts, Waits
 from provisioning.types import Alternative, Asked, ClusterFacts, Governed, ShapeFacts, StopLimits, Verdict
 from tenants.policy_rules import Decision, Subject
 from tenants.policy_rules import decide as decide_policies
@@ -20,24 +21,29 @@ _MOST_ALTERNATIVES = 4
 def decide(asked: Asked) -> Verdict:
     """Every failing check at once, with its numbers; when the workload would start; what would start now instead.
 
-    Over quota is refused. Over capacity waits, unless no cluster could ever hold it.
+    Over quota is refused; what others have borrowed of its own share is waited for. Over capacity waits, unless no
+    cluster could ever hold it.
     """
-    reasons = tuple(reason for _, check in CHECKS for reason in check(asked))
+    failing = tuple(reason for _, check in CHECKS for reason in check(asked))
+    lent = tuple(reason for reason in failing if reason.code == Waits.LENT_OUT)
+    reasons = tuple(reason for reason in failing if reason.code != Waits.LENT_OUT)
     ruling = ruling_on(asked, asked.shape)
     cluster = best_cluster(asked.shape, asked.clusters)
-    starts = _starts(asked.shape, cluster)
+    starts = _starts(asked.shape, cluster, lent)
+    capacity_waits = waiting_reason(asked.shape, cluster) if cluster and starts is Starts.LATER else None
     return Verdict(
         reasons=reasons,
         starts=starts,
         claim=asked.shape.claim(asked.disk_gib),
         cluster_id=cluster.id if cluster else None,
-        waits=waiting_reason(asked.shape, cluster) if cluster and starts is Starts.LATER else None,
+        waits=lent[0] if lent else capacity_waits,
         alternatives=_alternatives(asked) if reasons or ruling.approvals or starts is not Starts.NOW else (),
         approvals=tuple(need.reason for need in ruling.approvals),
         deciders=ruling.deciders,
         asking=ruling.asking_rules,
         warnings=tuple(found.reason for found in ruling.observed),
         limits=limits_of(ruling, asked.governed),
+        lent=lent,
     )
 
 
@@ -118,7 +124,26 @@ def limits_of(ruling: Decision, given: Governed) -> StopLimits:
 
 def quota(asked: Asked) -> tuple[Reason, ...]:
     """One reason for each resource and each level (organisation, team, project, person) that says no."""
-    return asked.quotas.shortfalls(_more(asked.shape.claim(asked.disk_gib), asked.held))
+    more = _more(asked.shape.claim(asked.disk_gib), asked.held)
+    found = asked.quotas.shortfalls(more)
+    known = {(reason.resource, reason.level) for reason in found}
+    return (*found, *(each for each in _wanted_back(asked, more) if (each.resource, each.level) not in known))
+
+
+def _wanted_back(asked: Asked, more: dict[str, int]) -> Iterator[Reason]:
+    """What is above the own limit while somebody waits for the same: what comes back is theirs."""
+    for resource, amount in sorted(more.items()):
+        for line in asked.quotas.ladders.get(resource, ()):
+            around = line.pool.around if line.pool else frozenset()
+            lender = next((e for e in asked.lenders if e.resource == resource and (e.level, e.place) in around), None)
+            if lender is None or amount <= 0 or line.used + amount <= line.limit:
+                continue
+            over = min(amount, line.used + amount - line.limit)
+            message = (
+                f"{over} {unit_of(resource, over)} above the limit ({line.used} used + {amount} asked > {line.limit}),"
+                f" and {lender.place} waits for what it has lent."
+            )
+            yield Reason("nothing_to_borrow", message, resource, amount, line.used, line.limit, level=str(line.level))
 
 
 def capacity(asked: Asked) -> tuple[Reason, ...]:
@@ -198,10 +223,10 @@ def waiting_reason(shape: ShapeFacts, cluster: ClusterFacts, *, ahead: int = 0) 
     )
 
 
-def _starts(shape: ShapeFacts, cluster: ClusterFacts | None) -> Starts:
+def _starts(shape: ShapeFacts, cluster: ClusterFacts | None, lent: tuple[Reason, ...]) -> Starts:
     if cluster is None:
         return Starts.NEVER
-    return Starts.NOW if fits_now(shape, cluster) else Starts.LATER
+    return Starts.NOW if fits_now(shape, cluster) and not lent else Starts.LATER
 
 
 def _alternatives(asked: Asked) -> tuple[Alternative, ...]:
@@ -211,7 +236,7 @@ def _alternatives(asked: Asked) -> tuple[Alternative, ...]:
         for shape in asked.others
         if shape.slug != asked.shape.slug
         and shape.active
-        and not asked.quotas.shortfalls(_more(shape.claim(asked.disk_gib), asked.held))
+        and not quota(replace(asked, shape=shape))
         and any(fits_now(shape, cluster) for cluster in asked.clusters)
         and not (ruling := ruling_on(asked, shape)).denied
         and not ruling.approvals

@@ -91,6 +91,13 @@ class Purpose(StrEnum):
     EVENTS = "events"
 
 
+class Waits(StrEnum):
+    """Reasons with which a requested workload waits; nothing else is needed of whoever asked."""
+
+    AWAITING_APPROVAL = "awaiting_approval"
+    LENT_OUT = "lent_out"
+
+
 class Starts(StrEnum):
     NOW = "now"
     LATER = "later"
@@ -100,6 +107,7 @@ class Starts(StrEnum):
 class TaskName(StrEnum):
     RECONCILE_WORKLOAD = "provisioning.reconcile_workload"
     APPROVAL_SETTLED = "provisioning.approval_settled"
+    QUOTA_RETURNED = "provisioning.quota_returned"
     SWEEP_WORKLOADS = "provisioning.sweep_workloads"
     SWEEP_ACTIVITY = "provisioning.sweep_activity"
     SWEEP_STRAYS = "provisioning.sweep_strays"

@@ -28,6 +28,15 @@ def reconcile_workload(*, organization_id: str, workload_id: str, **_: object) -
 
 @shared_task(name=TaskName.APPROVAL_SETTLED, acks_late=True)
 def approval_settled(*, organization_id: str, workload_id: str, **_: object) -> None:
+    _look_again(organization_id, workload_id)
+
+
+@shared_task(name=TaskName.QUOTA_RETURNED, acks_late=True)
+def quota_returned(*, organization_id: str, workload_id: str, **_: object) -> None:
+    _look_again(organization_id, workload_id)
+
+
+def _look_again(organization_id: str, workload_id: str) -> None:
     awaiting.look_again(organization_id=UUID(organization_id), workload_id=UUID(workload_id), now=timezone.now())
     reconcile(
         organization_id=UUID(organization_id),

@@ -108,6 +108,15 @@ class Governed:
 
 
 @dataclass(frozen=True, slots=True)
+class Lender:
+    """A place that waits for what it has lent of a resource."""
+
+    resource: str
+    level: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """One launch as admission sees it: everything that a check reads, and nothing else."""
 
@@ -125,6 +134,8 @@ class Asked:
     held: Claim = NOTHING
     """What the workload holds already (the disk of a stopped one)."""
     governed: Governed = Governed()
+    lenders: tuple[Lender, ...] = ()
+    """Who waits for what was lent: none of it is lent anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +160,7 @@ class StopLimits:
 class Verdict:
     """`reasons`: every failing check but approval. `waits`: why it would not start at once although it is admitted.
 
+    `lent`: what of its own share others have borrowed; where nothing else is missing, it waits for that.
     `approvals`: why somebody must agree first, `deciders` how many, `asking` which rules say so. `warnings`: what rules
     in observation would have said.
     """
@@ -164,6 +176,7 @@ class Verdict:
     asking: str = ""
     warnings: tuple[Reason, ...] = ()
     limits: StopLimits = StopLimits()
+    lent: tuple[Reason, ...] = ()
 
     @property
     def denied(self) -> bool:
@@ -176,8 +189,8 @@ class Verdict:
 
     @property
     def failing(self) -> tuple[Reason, ...]:
-        """Every failing check, the wish for approval too."""
-        return (*self.reasons, *self.approvals)
+        """Every failing check, the wish for approval too; what it would only wait for where something else fails."""
+        return (*self.reasons, *(self.lent if self.reasons else ()), *self.approvals)
 
 
 @dataclass(frozen=True, slots=True)

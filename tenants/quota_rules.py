@@ -2,8 +2,8 @@
 
 Above its own limit a place borrows: at most its `borrow_limit`, and only what its siblings leave unused and lend. What
 a lender keeps (its limit less its `lend_limit`) none of its siblings ever uses. Nothing passes the limit of the
-organisation, or of a team and what the team may borrow. What was lent is not taken from what runs: the lender is told
-who has it.
+organisation, or of a team and what the team may borrow. What was lent is not taken here from what runs: the lender is
+told who has it, and may wait for it.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def pool_of(line: QuotaLine, siblings: Sequence[QuotaLine], parent: QuotaLine | 
         left=left,
         kept=sum(_kept(each) for each in siblings),
         borrowers=tuple(sorted(borrowers, key=lambda pair: (-pair[1], pair[0]))),
+        around=frozenset((str(each.level), each.place) for each in siblings),
     )
 
 

@@ -50,12 +50,14 @@ class Pool:
     """What a quota shares with its siblings, the other quotas under the same parent.
 
     `left`: what nobody of them uses of what they may use together; below zero where a limit was lowered. `kept`: what
-    of it lenders keep for themselves. `borrowers`: siblings above their own limit, and by how much.
+    of it lenders keep for themselves. `borrowers`: siblings above their own limit, and by how much. `around`: every
+    sibling's level and place.
     """
 
     left: int
     kept: int = 0
     borrowers: tuple[tuple[str, int], ...] = ()
+    around: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def lent(self) -> int:

@@ -155,7 +155,7 @@ class VerdictOutput(serializers.Serializer[object]):
     warnings = ReasonOutput(many=True, help_text="What rules in observation would have said.")
     reasons = ReasonOutput(many=True, help_text="Why not: everything that fails.")
     starts = serializers.ChoiceField(words(Starts))
-    waits = ReasonOutput(allow_null=True, help_text="Why it would not start at once although it is admitted.")
+    waits = ReasonOutput(allow_null=True, help_text="Why it would not start at once although it is taken.")
     name = serializers.CharField()
     running = PricesOutput(allow_null=True)
     stopped = PricesOutput(allow_null=True, help_text="What the disk costs while nothing runs.")

@@ -62,8 +62,9 @@ class Workloads(Answering):
         """The wish is recorded and the workload starts as soon as there is room.
 
         Refused with every reason and its numbers where quota, policy or capacity say no. Where approval is all that
-        is missing, it is stored in the state `requested` and holds nothing until somebody has agreed. `dry_run=true`
-        tells the same beforehand, with prices and with what would start instead.
+        is missing, it is stored in the state `requested` and holds nothing until somebody has agreed; likewise where
+        others have borrowed what is asked of one's own share (`lent_out`), until it is back. `dry_run=true` tells the
+        same beforehand, with prices and with what would start instead.
         """
         wish = self.read(LaunchInput)
         if self.filters(DryRunFilters).dry_run:

@@ -91,6 +91,7 @@ class Workload(TenantModel):
             ),
             models.Index(fields=["cluster", "queued_at", "id"], name="workload_queue", condition=Q(state="queued")),
             models.Index(fields=["id"], name="workload_running", condition=Q(state="running")),
+            models.Index(fields=["id"], name="workload_requested", condition=Q(state="requested")),
         ]
 
     def __str__(self) -> str:

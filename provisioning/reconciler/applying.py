@@ -81,7 +81,10 @@ def _perform(
 
 
 def _readmit(workload: Workload, actor: Actor, now: datetime) -> Step:
-    """A wish to run that waited: for the end of the last run, or for approval. A refusal is final: it is taken back."""
+    """A wish to run that waited: for the end of the last run, for approval, or for what is lent.
+
+    A refusal is final: the wish is taken back.
+    """
     over = awaiting.why_over(workload)
     if over is not None:
         return _give_up(workload, over, actor, now)

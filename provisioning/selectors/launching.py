@@ -18,7 +18,7 @@ from provisioning.enums import Kind, State
 from provisioning.models import Image, Shape, Volume, Workload
 from provisioning.naming import NAME_RULE, free_name, is_label, is_name, is_variable
 from provisioning.selectors.catalogue import Prices, active_shapes, cluster_facts, prices_for
-from provisioning.selectors.lending import with_eta
+from provisioning.selectors.lending import lenders_waiting, with_eta
 from provisioning.types import NOTHING, Alternative, Asked, Governed, Verdict, WorkloadSpec
 from tenants.enums import Permission, QuotaLevel, Standing
 from tenants.permissions import holds
@@ -164,6 +164,7 @@ def _asked(
         shape=replace(picked.shape.facts, price_per_hour=prices.of_shape(picked.shape)),
         disk_gib=disk_of(spec, picked),
         quotas=book,
+        lenders=lenders_waiting(book),
         clusters=clusters,
         others=tuple(replace(each.facts, price_per_hour=prices.of_shape(each)) for each in active_shapes()),
         priced=prices.of_shape(picked.shape) is not None and prices.disk_gib_hour is not None,

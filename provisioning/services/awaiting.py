@@ -10,7 +10,7 @@ from uuid import UUID
 from core import scope
 from core.money import Money, plain
 from core.types import Actor, Json, Reason
-from provisioning.enums import State
+from provisioning.enums import State, Waits
 from provisioning.models import Workload
 from provisioning.types import Verdict
 from tenants.enums import ApprovalKind, ApprovalState
@@ -20,7 +20,6 @@ from tenants.services import approvals
 if TYPE_CHECKING:
     from tenants.models import Approval
 
-REASON = "awaiting_approval"
 _OVER = {
     ApprovalState.REFUSED: Reason("approval_refused", "Its approval was refused. Start it to ask again."),
     ApprovalState.EXPIRED: Reason("approval_expired", "Nobody approved it in time. Start it to ask again."),
@@ -33,7 +32,7 @@ def reason_of(verdict: Verdict) -> Reason:
     words = "two people who may decide it agree" if verdict.deciders > 1 else "somebody who may decide it agrees"
     first = verdict.approvals[0]
     return Reason(
-        code=REASON,
+        code=Waits.AWAITING_APPROVAL,
         message=f"Waits until {words}. {first.message}",
         asked=first.asked,
         limit=first.limit,
@@ -75,7 +74,7 @@ def latest(workload: Workload) -> Approval | None:
 
 def why_over(workload: Workload) -> Reason | None:
     """Why a launch that waited for approval will not happen; None while it may, and for all that did not wait."""
-    if workload.state != State.REQUESTED or (workload.reason or {}).get("code") != REASON:
+    if workload.state != State.REQUESTED or (workload.reason or {}).get("code") != Waits.AWAITING_APPROVAL:
         return None
     approval = latest(workload)
     return _OVER.get(ApprovalState(approval.state)) if approval is not None else None
@@ -87,7 +86,7 @@ def give_up(workload: Workload, *, now: datetime) -> None:
 
 
 def look_again(*, organization_id: UUID, workload_id: UUID, now: datetime) -> None:
-    """Its approval is settled: the reconciler finds it due. Opens its own scope."""
+    """What it waits for may be there: the reconciler finds it due. Opens its own scope."""
     with scope.of_organization(organization_id):
         Workload.objects.filter(pk=workload_id, state=State.REQUESTED).update(due_at=now)
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from core.errors import Forbidden, Refused
+from core.errors import Forbidden
 from core.ids import uuid7
 from core.locks import lock
 from core.types import Actor
@@ -20,6 +20,7 @@ from provisioning.naming import NAME_CONSTRAINT
 from provisioning.selectors.launching import Chosen, chosen, disk_of, judge, propose_name
 from provisioning.services import awaiting, holdings
 from provisioning.services.ruled import limits_as_columns, note_observed, price_of_launch
+from provisioning.services.shares import queue_or_wait
 from provisioning.services.transitions import locked, transition
 from provisioning.types import Move, Verdict, WorkloadSpec
 from tenants.enums import Permission
@@ -55,7 +56,8 @@ def launch(
 
     The same `request_key` of the same person (a double click, a form sent again) gives the workload that the first
     one made. Where approval is all that is missing, the wish is stored, holds nothing, and somebody is asked, with the
-    justification. Raises Forbidden, Invalid, NameTaken, VolumeUnavailable, and NotAdmitted with every reason.
+    justification; where its own share is lent out, it is stored likewise and waits for that. Raises Forbidden, Invalid,
+    NameTaken, VolumeUnavailable, and NotAdmitted with every reason.
     """
     authorize(actor, Permission.LAUNCH_WORKLOAD, project)
     _refuse_ownerless(actor, project)
@@ -155,10 +157,10 @@ def _begin(workload: Workload, picked: Chosen, verdict: Verdict, wish: Wish, act
         price = price_of_launch(picked, workload.volume.size_gib)
         awaiting.ask(workload, verdict, actor=actor, justification=wish.justification, price=price, now=now)
     note_observed(workload, verdict, actor=actor, now=now)
-    try:
+    if verdict.awaits:
         transition(workload, move, actor=actor, now=now)
-    except Refused as refusal:
-        raise NotAdmitted(refusal.reasons, ref=workload.project.ref) from refusal
+    else:
+        queue_or_wait(workload, move, verdict, actor=actor, now=now)
     if picked.volume is not None:
         holdings.open_disk(workload, now)
 

@@ -11,9 +11,10 @@ from core import audit
 from core.queue import enqueue_on_commit
 from core.types import Actor, Json
 from provisioning.durations import duration
-from provisioning.enums import DesiredState, State, TaskName
-from provisioning.lifecycle import ENDED, WORKLOAD
+from provisioning.enums import DesiredState, State, TaskName, Waits
+from provisioning.lifecycle import ENDED, HOLDS, WORKLOAD, Holding
 from provisioning.models import Event, Workload
+from provisioning.selectors.lending import waiting
 from provisioning.services import holdings
 from provisioning.types import Move
 
@@ -22,6 +23,10 @@ _DEADLINES = {
     State.STOPPING: "STOP_DEADLINE",
     State.DELETING: "STOP_DEADLINE",
 }
+
+
+_HOLD = (Holding.ALL, Holding.AS_BEFORE)
+_WOKEN_AT_ONCE = 20
 
 
 class Lost(RuntimeError):
@@ -65,6 +70,8 @@ def carry_out(workload: Workload, move: Move, *, actor: Actor, now: datetime) ->
     if move.message:
         note(workload, actor, move.verb, move.message, at=at, details=_details(move))
     audit.record(actor, move.verb, workload.ref, now=at, before=old, after=_shown(workload, move))
+    if HOLDS[before] in _HOLD and HOLDS[after] not in _HOLD:
+        _wake_lenders(workload)
 
 
 def note(
@@ -84,6 +91,12 @@ def note(
 
 def wake(workload: Workload) -> None:
     enqueue_on_commit(TaskName.RECONCILE_WORKLOAD, organization_id=workload.organization_id, workload_id=workload.pk)
+
+
+def _wake_lenders(workload: Workload) -> None:
+    """Quota came back: those who wait for what they have lent look whether it is enough."""
+    for lender in waiting(Waits.LENT_OUT)[:_WOKEN_AT_ONCE].values_list("pk", flat=True):
+        enqueue_on_commit(TaskName.QUOTA_RETURNED, organization_id=workload.organization_id, workload_id=lender)
 
 
 def _details(move: Move) -> dict[str, Json]:

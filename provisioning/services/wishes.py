@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from core.errors import FieldError, Forbidden, Invalid, NotFound, Refused, Stale
+from core.errors import FieldError, Forbidden, Invalid, NotFound, Stale
 from core.money import Money
 from core.types import Actor, Reason
 from provisioning.durations import duration
@@ -22,6 +22,7 @@ from provisioning.selectors.launching import Chosen, judge
 from provisioning.selectors.workloads import final_end_of, workload_for
 from provisioning.services import awaiting
 from provisioning.services.ruled import note_observed, price_of_launch, set_limits
+from provisioning.services.shares import queue_or_wait
 from provisioning.services.transitions import locked, transition
 from provisioning.types import Move, Verdict, WorkloadSpec
 from tenants.enums import ApprovalState, Permission
@@ -61,7 +62,7 @@ def start(*, actor: Actor, workload_id: UUID, now: datetime, version: int | None
 
 @transaction.atomic
 def readmit(workload: Workload, *, actor: Actor, now: datetime) -> Workload:
-    """Take a resting workload through admission again and queue it, or let it wait for approval.
+    """Take a resting workload through admission again and queue it, or let it wait: for approval, or its own share.
 
     The row is locked by the caller. One that waits and goes on waiting is left as it is.
     """
@@ -88,10 +89,7 @@ def readmit(workload: Workload, *, actor: Actor, now: datetime) -> Workload:
         reason=verdict.waits,
         ends_as=S.STOPPED,
     )
-    try:
-        return transition(workload, move, actor=actor, now=now)
-    except Refused as refusal:
-        raise NotAdmitted(refusal.reasons, ref=workload.ref) from refusal
+    return queue_or_wait(workload, move, verdict, actor=actor, now=now)
 
 
 def _wait(

@@ -9,13 +9,14 @@ import pytest
 from billing.models import UsageSession
 from core import scope
 from core.types import Reason
+from provisioning import tasks
 from provisioning.enums import State
 from provisioning.errors import NotAdmitted
 from provisioning.models import Cluster, Workload
 from provisioning.selectors.launching import preview
 from provisioning.services import catalogue, wishes
 from provisioning.services.catalogue import ShapeOffer
-from tenants.models import Quota
+from tenants.models import Quota, QuotaHold
 from tenants.services import quota_raises, quota_requests
 from tests import house
 from tests.api.ask import is_problem, send
@@ -191,18 +192,77 @@ def test_c32_past_its_end_new_launches_are_denied_and_what_runs_goes_on_and_is_b
     assert Cluster.objects.get().used[H100] == 4
 
 
-def test_a_lender_is_told_who_has_its_share_and_by_when_it_is_back(aurora, clock, machine):
-    quota(aurora, aurora.projects["vision"], 4, borrow_limit=4)
-    quota(aurora, aurora.projects["language"], 4)
-    for _ in range(2):
-        stage.settle(aurora, stage.launch(aurora, shape="h100-4", now=clock.now), machine, clock, seconds=3)
+class TestALender:
+    """Vision has borrowed the 4 GPUs of language, beside 4 of its own."""
 
-    with pytest.raises(NotAdmitted) as refused:
-        stage.launch(aurora, project="language", shape="h100-4", now=clock.now)
+    @pytest.fixture(autouse=True)
+    def lent(self, shop, aurora, clock, machine):
+        quota(aurora, aurora.projects["vision"], 4, borrow_limit=4)
+        quota(aurora, aurora.projects["language"], 4)
+        return [
+            stage.settle(aurora, stage.launch(aurora, shape="h100-4", now=clock.now), machine, clock, seconds=3)
+            for _ in range(2)
+        ]
 
-    [reason] = refused.value.reasons
-    assert (reason.code, reason.level, reason.asked, reason.used, reason.limit) == ("lent_out", "project", 4, 0, 4)
-    assert reason.message == (
-        "4 H100 GPUs asked, within the limit of 4, but 4 are lent to vision (4); 0 free now."
-        " Back by 12:00 UTC on 1 December."
-    )
+    def ask(self, aurora, clock):
+        return stage.launch(aurora, project="language", shape="h100-4", now=clock.now)
+
+    def test_waits_holding_nothing_and_is_told_who_has_its_share_and_by_when_it_is_back(self, aurora, clock, machine):
+        waiting = stage.settle(aurora, self.ask(aurora, clock), machine, clock, seconds=3)
+
+        assert (waiting.state, waiting.desired_state, machine.starts) == ("requested", "running", 2)
+        reason = waiting.reason
+        assert reason is not None
+        told = [reason[name] for name in ("code", "level", "asked", "used", "limit")]
+        assert told == ["lent_out", "project", 4, 0, 4]
+        assert reason["message"] == (
+            "4 H100 GPUs asked, within the limit of 4, but 4 are lent to vision (4); 0 free now."
+            " Back by 12:00 UTC on 1 December."
+        )
+        with aurora.scope():
+            assert not QuotaHold.objects.filter(holder_id=waiting.pk).exists()
+        page = house.client_for(aurora, "alice").get(f"/workspaces/{waiting.pk}").content.decode()
+        assert "Waiting for its share" in page
+        assert "Back by 12:00 UTC" in page
+
+    def test_starts_when_the_borrower_gives_back(self, aurora, clock, machine, lent):
+        waiting = stage.settle(aurora, self.ask(aurora, clock), machine, clock, seconds=2)
+        stage.wish(aurora, "alice", wishes.stop, lent[0], clock.now)
+        stage.settle(aurora, lent[0], machine, clock, seconds=3)
+
+        tasks.quota_returned(organization_id=str(aurora.organization.pk), workload_id=str(waiting.pk))
+
+        assert stage.settle(aurora, waiting, machine, clock, seconds=3).state == State.RUNNING
+
+    def test_is_not_passed_by_whoever_would_borrow_again(self, aurora, clock, machine, lent):
+        waiting = stage.settle(aurora, self.ask(aurora, clock), machine, clock, seconds=2)
+        stage.wish(aurora, "alice", wishes.stop, lent[0], clock.now)
+        stage.settle(aurora, lent[0], machine, clock, seconds=3)
+
+        with pytest.raises(NotAdmitted) as refused:
+            stage.launch(aurora, shape="h100-1", now=clock.now)
+
+        [reason] = refused.value.reasons
+        assert reason.code == "nothing_to_borrow"
+        assert reason.message.endswith("and language waits for what it has lent.")
+        clock.pass_(seconds=61)
+        assert stage.settle(aurora, waiting, machine, clock, seconds=3).state == State.RUNNING
+
+    def test_may_give_up(self, aurora, clock, machine):
+        waiting = stage.settle(aurora, self.ask(aurora, clock), machine, clock, seconds=2)
+
+        stage.wish(aurora, "alice", wishes.stop, waiting, clock.now)
+
+        assert stage.settle(aurora, waiting, machine, clock, seconds=2).state == State.STOPPED
+
+    def test_sees_in_the_form_and_by_the_api_that_it_would_wait(self, aurora, clock):
+        form = {"project": "language", "image": "jupyterlab", "name": "mine", "disk_gib": 1, "kind": "workspace"}
+        page = house.client_for(aurora, "alice").get("/launch/panel", {**form, "shape": "h100-4"}).content.decode()
+        body = {"project": "aurora/language", "kind": "workspace", "shape": "h100-4", "image": "jupyterlab"}
+        api = house.api_for(aurora, "alice")
+        dry = send(api, "post", "/api/v1/workloads?dry_run=true", body).json()
+        made = send(api, "post", "/api/v1/workloads", body)
+
+        assert "Waits: 4 H100 GPUs asked" in page
+        assert (dry["admitted"], dry["starts"], dry["waits"]["code"], dry["reasons"]) == (True, "later", "lent_out", [])
+        assert (made.status_code, made.json()["state"], made.json()["reason"]["code"]) == (202, "requested", "lent_out")

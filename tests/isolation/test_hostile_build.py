@@ -113,6 +113,7 @@ class TestTasks:
         assert named == {
             "core.deliver_audit",
             "provisioning.approval_settled",
+            "provisioning.quota_returned",
             "provisioning.reconcile_workload",
             "tenants.check_domain",
             "tenants.mail_invitation",

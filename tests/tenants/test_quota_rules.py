@@ -177,7 +177,8 @@ class TestBorrowing:
             line(PROJECT, 8, 2), line(PROJECT, 8, 10, borrow_limit=4), line(PROJECT, 4, 1, place="audio", lend_limit=2)
         )
 
-        assert mine.pool == Pool(left=7, kept=1, borrowers=(("vision", 2),))
+        around = frozenset({("project", "vision"), ("project", "audio")})
+        assert mine.pool == Pool(left=7, kept=1, borrowers=(("vision", 2),), around=around)
         assert mine.pool.lent == 2
 
 

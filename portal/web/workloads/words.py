@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from provisioning.enums import Activity, Rule, Source, State
+from provisioning.enums import Activity, Rule, Source, State, Waits
 
 _STATES = {
     State.REQUESTED: ("wait", "Requested"),
@@ -18,6 +18,7 @@ _STATES = {
     State.DELETING: ("wait", "Deleting"),
     State.DELETED: ("off", "Deleted"),
 }
+_WAITS = {Waits.AWAITING_APPROVAL: "Awaiting approval", Waits.LENT_OUT: "Waiting for its share"}
 _RULES = {Rule.IDLE: "if idle", Rule.LIFETIME: "at its longest life"}
 _SOURCES = {
     Source.START: "it started",
@@ -33,9 +34,9 @@ _VERDICTS = {
 
 
 def state_words(state: str, reason: Mapping[str, object] | None = None) -> tuple[str, str]:
-    """Tone and word of a state. What waits for somebody's word says so."""
-    if state == State.REQUESTED and (reason or {}).get("code") == "awaiting_approval":
-        return "wait", "Awaiting approval"
+    """Tone and word of a state. What waits for somebody's word, or for what is lent, says so."""
+    if state == State.REQUESTED and (code := (reason or {}).get("code")) in _WAITS:
+        return "wait", _WAITS[Waits(str(code))]
     return _STATES[State(state)]
 
 
