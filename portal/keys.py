@@ -14,6 +14,7 @@ from core.types import PLATFORM_ORGANIZATION_ID, ObjectRef, system_actor
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "core.AuditStream": ("secret", "former_secret"),
+    "provisioning.ClusterAccess": ("secret",),
     "tenants.IdentityProvider": ("client_secret",),
     "tenants.Invitation": ("mail_secret",),
 }

@@ -7,10 +7,10 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from provisioning.drivers.registry import driver_named
+from provisioning.drivers.registry import driver_at
 from provisioning.enums import TaskName
 from provisioning.reconciler import reconcile, sweeping
-from provisioning.selectors.catalogue import drivers_in_use
+from provisioning.selectors.specs import places_in_use
 from provisioning.services import awaiting, quota_drift
 from provisioning.services.entries import forget_expired
 from tenants.services.quota_raises import end_raises
@@ -21,7 +21,7 @@ def reconcile_workload(*, organization_id: str, workload_id: str, **_: object) -
     reconcile(
         organization_id=UUID(organization_id),
         workload_id=UUID(workload_id),
-        drivers=driver_named,
+        drivers=driver_at,
         clock=timezone.now,
     )
 
@@ -41,30 +41,30 @@ def _look_again(organization_id: str, workload_id: str) -> None:
     reconcile(
         organization_id=UUID(organization_id),
         workload_id=UUID(workload_id),
-        drivers=driver_named,
+        drivers=driver_at,
         clock=timezone.now,
     )
 
 
 @shared_task(name=TaskName.SWEEP_WORKLOADS)
 def sweep_workloads(**_: object) -> None:
-    sweeping.sweep_workloads(drivers=driver_named, clock=timezone.now)
+    sweeping.sweep_workloads(drivers=driver_at, clock=timezone.now)
 
 
 @shared_task(name=TaskName.SWEEP_ACTIVITY)
 def sweep_activity(**_: object) -> None:
-    sweeping.sweep_activity(drivers=driver_named, clock=timezone.now)
+    sweeping.sweep_activity(drivers=driver_at, clock=timezone.now)
 
 
 @shared_task(name=TaskName.SWEEP_STRAYS)
 def sweep_strays(**_: object) -> None:
-    for name in drivers_in_use():
-        sweeping.sweep_strays(driver_name=name, drivers=driver_named, clock=timezone.now)
+    for place in places_in_use():
+        sweeping.sweep_strays(place=place, drivers=driver_at, clock=timezone.now)
 
 
 @shared_task(name=TaskName.SWEEP_VOLUMES)
 def sweep_volumes(**_: object) -> None:
-    sweeping.sweep_volumes(drivers=driver_named, clock=timezone.now)
+    sweeping.sweep_volumes(drivers=driver_at, clock=timezone.now)
     forget_expired(now=timezone.now())
 
 

@@ -1,10 +1,11 @@
-"""Which driver runs a cluster. Drivers are made once per process."""
+"""Which driver works at a place. Drivers are made once per process, and anew when a cluster is reached otherwise."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -12,33 +13,40 @@ from django.core.exceptions import ImproperlyConfigured
 from provisioning.drivers.base import WorkloadDriver
 from provisioning.drivers.local.config import LocalConfig, jupyterlab
 from provisioning.drivers.local.driver import LocalDriver
+from provisioning.drivers.places import Place
 
-_made: dict[str, WorkloadDriver] = {}
+_made: dict[tuple[str, UUID | None], tuple[Place, WorkloadDriver]] = {}
+_instead: dict[str, WorkloadDriver] = {}
 
 
-def driver_named(name: str) -> WorkloadDriver:
-    """The driver of that name. Raises ImproperlyConfigured for an unknown one, and for one that is not allowed here."""
-    if name not in _made:
-        if name not in _MAKERS:
-            raise ImproperlyConfigured(f"There is no driver {name!r}.")
-        _made[name] = _MAKERS[name]()
-    return _made[name]
+def driver_at(place: Place) -> WorkloadDriver:
+    """The driver there. Raises ImproperlyConfigured for an unknown one, and for one that is not allowed here."""
+    if place.driver in _instead:
+        return _instead[place.driver]
+    known = _made.get((place.driver, place.cluster_id))
+    if known is not None and known[0] == place:
+        return known[1]
+    if place.driver not in _MAKERS:
+        raise ImproperlyConfigured(f"There is no driver {place.driver!r}.")
+    driver = _MAKERS[place.driver](place)
+    _made[place.driver, place.cluster_id] = place, driver
+    return driver
 
 
 @contextmanager
 def using(name: str, driver: WorkloadDriver) -> Iterator[None]:
-    """Put another driver in the place of one: tests do, with a stand-in."""
-    before = _made.get(name)
-    _made[name] = driver
+    """Put another driver in the place of all of that name: tests do, with a stand-in."""
+    before = _instead.get(name)
+    _instead[name] = driver
     try:
         yield
     finally:
-        _made.pop(name)
+        _instead.pop(name)
         if before is not None:
-            _made[name] = before
+            _instead[name] = before
 
 
-def _local() -> WorkloadDriver:
+def _local(_: Place) -> WorkloadDriver:
     if not settings.STEELYARD["LOCAL_DRIVER_ALLOWED"]:
         raise ImproperlyConfigured("The local driver runs workloads on this machine: production refuses it.")
     state, python = settings.STEELYARD["STATE"], settings.STEELYARD["WORKSPACE_PYTHON"]
@@ -47,4 +55,4 @@ def _local() -> WorkloadDriver:
     return LocalDriver(LocalConfig(state_dir=state, images={"jupyterlab": jupyterlab(python.parent.parent)}))
 
 
-_MAKERS: dict[str, Callable[[], WorkloadDriver]] = {"local": _local}
+_MAKERS: dict[str, Callable[[Place], WorkloadDriver]] = {"local": _local}

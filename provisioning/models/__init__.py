@@ -1,6 +1,7 @@
 """Tables of provisioning."""
 
 from provisioning.models.catalogue import AcceleratorType, Cluster, Image, Region, Shape
+from provisioning.models.clusters import ClusterAccess
 from provisioning.models.entries import EntryCode, WorkspaceEntry
 from provisioning.models.history import ActivitySample, Allocation, Condition, Event
 from provisioning.models.volumes import Volume
@@ -11,6 +12,7 @@ __all__ = [
     "ActivitySample",
     "Allocation",
     "Cluster",
+    "ClusterAccess",
     "Condition",
     "EntryCode",
     "Event",

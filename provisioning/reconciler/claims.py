@@ -11,10 +11,11 @@ from django.db.models import F, Q
 from core import scope
 from core.ids import uuid7
 from provisioning.drivers.base import WorkspaceSpec
+from provisioning.drivers.places import Place
 from provisioning.durations import duration
 from provisioning.enums import DesiredState, State
 from provisioning.models import Workload
-from provisioning.selectors.specs import spec_of
+from provisioning.selectors.specs import place_of, spec_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Claimed:
     ends_as: State
     has_run: bool
     deadline_at: datetime | None
-    driver: str
+    place: Place
     spec: WorkspaceSpec
 
     def is_late(self, now: datetime) -> bool:
@@ -68,6 +69,6 @@ def _claimed(workload: Workload, token: UUID) -> Claimed:
         ends_as=State(workload.ends_as),
         has_run=placed is not None and ran is not None and ran >= placed,
         deadline_at=workload.deadline_at,
-        driver=workload.cluster.driver,
+        place=place_of(workload.cluster),
         spec=spec_of(workload),
     )

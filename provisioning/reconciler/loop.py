@@ -11,6 +11,7 @@ import structlog
 
 from core import scope
 from provisioning.drivers.base import DriverUnavailable, Observation, WorkloadDriver
+from provisioning.drivers.places import Place
 from provisioning.enums import State
 from provisioning.models import Workload
 from provisioning.reconciler.applying import Turned, apply
@@ -20,7 +21,7 @@ from provisioning.reconciler.policy import Call, Situation, call_for, next_step
 log = structlog.get_logger(__name__)
 
 Clock = Callable[[], datetime]
-Drivers = Callable[[str], WorkloadDriver]
+Drivers = Callable[[Place], WorkloadDriver]
 
 _MOST_TURNS = 8
 _BETWEEN_TURNS = 0.05
@@ -76,7 +77,7 @@ def _act(claimed: Claimed, call: Call, drivers: Drivers) -> tuple[Observation | 
     if call in (Call.NOTHING, Call.ADMIT, Call.READMIT):
         return None, ""
     try:
-        driver = drivers(claimed.driver)
+        driver = drivers(claimed.place)
         ask = {
             Call.PRESENT: driver.ensure_present,
             Call.OBSERVE: driver.observe,

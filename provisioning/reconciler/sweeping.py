@@ -20,13 +20,14 @@ from provisioning.drivers.base import (
     Stray,
     VolumeInUse,
 )
+from provisioning.drivers.places import Place
 from provisioning.enums import ConditionStatus, ConditionType, State
 from provisioning.enums import Source as Sign
 from provisioning.models import Workload
 from provisioning.reconciler.applying import set_condition
 from provisioning.reconciler.loop import Clock, Drivers, reconcile
 from provisioning.selectors import sweeps
-from provisioning.selectors.specs import spec_of
+from provisioning.selectors.specs import place_of, spec_of
 from provisioning.services import activity, volumes
 from provisioning.services.transitions import locked
 from provisioning.types import Signals
@@ -64,18 +65,18 @@ def sweep_activity(*, drivers: Drivers, clock: Clock) -> int:
     return judged
 
 
-def sweep_strays(*, driver_name: str, drivers: Drivers, clock: Clock) -> int:
+def sweep_strays(*, place: Place, drivers: Drivers, clock: Clock) -> int:
     """End what runs on a cluster and that no workload stands behind. Returns how many were found.
 
     What is wished is read again after the look: a workload that started in between is no stray.
     """
-    driver = drivers(driver_name)
+    driver = drivers(place)
     if not isinstance(driver, FindsStrays):
         return 0
-    suspects = driver.strays({found.id for found in sweeps.placed_workloads(driver_name)})
+    suspects = driver.strays({found.id for found in sweeps.placed_workloads(place)})
     if not suspects:
         return 0
-    wished = {found.id for found in sweeps.placed_workloads(driver_name)}
+    wished = {found.id for found in sweeps.placed_workloads(place)}
     strays = [suspect for suspect in suspects if suspect.workload_id not in wished]
     for stray in strays:
         driver.end_stray(stray)
@@ -119,8 +120,8 @@ def _probe(found: sweeps.Found, drivers: Drivers, clock: Clock) -> Signals | Non
         )
         if workload is None:
             return None
-        spec, name = spec_of(workload), workload.cluster.driver
-    driver = drivers(name)
+        spec, place = spec_of(workload), place_of(workload.cluster)
+    driver = drivers(place)
     try:
         if not isinstance(driver, ReportsActivity):
             raise ProbeFailed("its driver reports no activity")
@@ -147,8 +148,8 @@ def _record_leak(stray: Stray, now: datetime) -> None:
     log.warning("stray_ended", workload=str(stray.workload_id), processes=stray.processes)
 
 
-def _remove(project_id: UUID, volume_id: UUID, driver_name: str, drivers: Drivers) -> bool:
-    driver = drivers(driver_name)
+def _remove(project_id: UUID, volume_id: UUID, place: Place, drivers: Drivers) -> bool:
+    driver = drivers(place)
     if not isinstance(driver, KeepsVolumes):
         return True
     try:

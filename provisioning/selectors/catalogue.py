@@ -96,8 +96,3 @@ def _free(shape: ShapeFacts, place: ClusterFacts) -> int:
     if not fits_now(shape, place):
         return 0
     return min(place.free(name) // amount for name, amount in shape.resources().items() if amount)
-
-
-def drivers_in_use() -> list[str]:
-    """The drivers of all clusters, each once."""
-    return sorted(set(Cluster.objects.values_list("driver", flat=True)))

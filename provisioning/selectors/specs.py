@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from provisioning.drivers.base import WorkspaceSpec
-from provisioning.models import Workload
+from provisioning.drivers.places import LOCAL, Place
+from provisioning.models import Cluster, ClusterAccess, Workload
 
 
 def spec_of(workload: Workload) -> WorkspaceSpec:
@@ -23,3 +24,16 @@ def spec_of(workload: Workload) -> WorkspaceSpec:
         accelerator_count=shape.accelerator_count,
         env=dict(workload.env),
     )
+
+
+def place_of(cluster: Cluster) -> Place:
+    """Where the cluster's driver works. One query, and none for a cluster that is reached over no network."""
+    if cluster.driver == LOCAL.driver:
+        return LOCAL
+    access = ClusterAccess.objects.filter(cluster=cluster).first()
+    return Place(cluster.driver, cluster.pk) if access is None else access.place(cluster.driver)
+
+
+def places_in_use() -> list[Place]:
+    """Where drivers work: this machine once, each cluster behind an API server."""
+    return sorted({place_of(cluster) for cluster in Cluster.objects.all()}, key=lambda place: str(place.cluster_id))

@@ -9,6 +9,8 @@ from uuid import UUID
 
 from django.db import connection
 
+from provisioning.drivers.places import Place
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -27,9 +29,11 @@ def running_workloads() -> list[Found]:
     return _found("SELECT * FROM steelyard_running_workloads()", [])
 
 
-def placed_workloads(driver: str) -> list[Found]:
-    """Workloads of which that driver may have something."""
-    return _found("SELECT * FROM steelyard_placed_workloads(%s)", [driver])
+def placed_workloads(place: Place) -> list[Found]:
+    """Workloads of which the driver there may have something."""
+    if place.cluster_id is not None:
+        return _found("SELECT * FROM steelyard_placed_on(%s)", [place.cluster_id])
+    return _found("SELECT * FROM steelyard_placed_workloads(%s)", [place.driver])
 
 
 def volumes_to_purge(now: datetime, *, most: int) -> list[Found]:
@@ -44,7 +48,7 @@ def workspace_entry(cookie_hash: bytes) -> Found | None:
     return next(iter(_found("SELECT * FROM steelyard_workspace_entry_by_hash(%s)", [cookie_hash])), None)
 
 
-def _found(question: str, values: Sequence[datetime | int | str | bytes]) -> list[Found]:
+def _found(question: str, values: Sequence[datetime | int | str | bytes | UUID]) -> list[Found]:
     with connection.cursor() as cursor:
         cursor.execute(question, values)
         return [Found(organization_id=row[0], id=row[1]) for row in cursor.fetchall()]

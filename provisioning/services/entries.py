@@ -19,12 +19,13 @@ from django.db import transaction
 from core import audit, scope
 from core.types import Actor, ActorKind
 from provisioning.drivers.base import WorkloadDriver, WorkspaceSpec
+from provisioning.drivers.places import Place
 from provisioning.durations import duration
 from provisioning.enums import Purpose, State
 from provisioning.errors import WrongState
 from provisioning.models import EntryCode, Workload, WorkspaceEntry
 from provisioning.permissions import authorize_enter, may_enter
-from provisioning.selectors.specs import spec_of
+from provisioning.selectors.specs import place_of, spec_of
 from provisioning.selectors.sweeps import entry_code, workspace_entry
 from provisioning.selectors.workloads import workload_for
 from tenants.selectors import people_by_id
@@ -34,7 +35,7 @@ from tenants.services import tokens
 COOKIE_LIFETIME = timedelta(hours=12)
 FORGET_AFTER = timedelta(days=1)
 
-Drivers = Callable[[str], WorkloadDriver]
+Drivers = Callable[[Place], WorkloadDriver]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +146,8 @@ def admit(*, label: str, cookie: str, drivers: Drivers, now: datetime) -> Admitt
             refusal = _UNKNOWN
         if refusal is not None or row is None:
             return refusal or _COME_IN
-        spec, driver = spec_of(row.workload), row.workload.cluster.driver
-    return _endpoint(f"{found.organization_id}/{found.id}", spec, drivers(driver))
+        spec, place = spec_of(row.workload), place_of(row.workload.cluster)
+    return _endpoint(f"{found.organization_id}/{found.id}", spec, drivers(place))
 
 
 def recheck(pass_keys: Collection[str], now: datetime) -> set[str]:

@@ -12,17 +12,18 @@ from uuid import UUID
 from core import scope
 from core.api.rendering import dumps
 from provisioning.drivers.base import DriverUnavailable, FollowsLogs, LogPiece, WorkloadDriver, WorkspaceSpec
+from provisioning.drivers.places import Place
 from provisioning.enums import State
 from provisioning.lifecycle import ENDED
 from provisioning.models import Event, Workload
 from provisioning.selectors.listing import event_facts
-from provisioning.selectors.specs import spec_of
+from provisioning.selectors.specs import place_of, spec_of
 from provisioning.services.reading import MOST_LINES, kept_lines
 from tenants.selectors import people_by_id
 
 MOST_EVENTS = 200
 
-Drivers = Callable[[str], WorkloadDriver]
+Drivers = Callable[[Place], WorkloadDriver]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,10 @@ class LogReader:
             if workload is None:
                 return Said(over=True)
             over = workload.state in ENDED
-            spec, driver = spec_of(workload), workload.cluster.driver
+            spec, place = spec_of(workload), place_of(workload.cluster)
             kept = kept_lines(workload) if over and self._silent else ()
         try:
-            piece = self._piece(spec, self._drivers(driver), over=over)
+            piece = self._piece(spec, self._drivers(place), over=over)
         except DriverUnavailable:
             piece, over = LogPiece((), self._mark), over and bool(kept)
         lines = piece.lines or (kept if self._silent else ())

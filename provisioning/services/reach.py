@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from core.types import Actor
-from provisioning.drivers.registry import driver_named
+from provisioning.drivers.registry import driver_at
 from provisioning.services import entries, reading
 from provisioning.services.entries import Admitted, Denied
 from provisioning.services.listening import EventReader, LogReader
@@ -14,17 +14,17 @@ from provisioning.services.listening import EventReader, LogReader
 
 def admit(*, label: str, cookie: str, now: datetime) -> Admitted | Denied:
     """Whether a cookie admits to the workspace of that host now, and where its server listens."""
-    return entries.admit(label=label, cookie=cookie, drivers=driver_named, now=now)
+    return entries.admit(label=label, cookie=cookie, drivers=driver_at, now=now)
 
 
 def log_of(*, actor: Actor, workload_id: UUID, tail: int) -> tuple[str, ...]:
     """The last lines of a workload's log. Call it outside any scope: it opens a short one of its own."""
-    return reading.log_of(actor=actor, workload_id=workload_id, tail=tail, drivers=driver_named)
+    return reading.log_of(actor=actor, workload_id=workload_id, tail=tail, drivers=driver_at)
 
 
 def log_reader(organization_id: UUID, workload_id: UUID) -> LogReader:
     """Reads what a workload's log grows by. Ask it outside any scope, one question at a time."""
-    return LogReader(organization_id, workload_id, driver_named)
+    return LogReader(organization_id, workload_id, driver_at)
 
 
 def event_reader(organization_id: UUID, workload_id: UUID) -> EventReader:

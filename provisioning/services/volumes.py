@@ -8,19 +8,21 @@ from uuid import UUID
 from core import acts, audit, scope
 from core.acts import Source, SourceKind
 from core.types import system_actor
+from provisioning.drivers.places import Place
 from provisioning.enums import VolumeState
 from provisioning.models import Volume
+from provisioning.selectors.specs import place_of
 
 
-def to_remove(*, organization_id: UUID, volume_id: UUID, now: datetime) -> tuple[UUID, str] | None:
-    """(project id, driver name) of a kept volume whose time is over; None where it was brought back meanwhile."""
+def to_remove(*, organization_id: UUID, volume_id: UUID, now: datetime) -> tuple[UUID, Place] | None:
+    """(project id, where its driver works) of a kept volume whose time is over; None where it was brought back."""
     with scope.of_organization(organization_id):
         row = (
             Volume.objects.filter(pk=volume_id, state=VolumeState.KEPT, purge_after__lte=now)
             .select_related("cluster")
             .first()
         )
-        return (row.project_id, row.cluster.driver) if row is not None else None
+        return (row.project_id, place_of(row.cluster)) if row is not None else None
 
 
 def mark_purged(*, organization_id: UUID, volume_id: UUID, now: datetime) -> bool:

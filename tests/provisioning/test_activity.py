@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from provisioning.drivers.base import ActivityReading, KernelActivity
+from provisioning.drivers.places import LOCAL
 from provisioning.enums import Rule, State
 from provisioning.models import ActivitySample, Condition, Event, Workload
 from provisioning.reconciler import sweeping
@@ -128,7 +129,7 @@ class TestStrays:
         settle(aurora, lost, machine, clock)
         machine.runs[lost.pk] = lost_run
 
-        ended = sweeping.sweep_strays(driver_name="local", drivers=lambda _: machine, clock=clock)
+        ended = sweeping.sweep_strays(place=LOCAL, drivers=lambda _: machine, clock=clock)
 
         assert ended == 1
         assert (machine.living(lost.pk), machine.living(running.pk)) == (False, True)

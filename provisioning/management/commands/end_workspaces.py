@@ -9,12 +9,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from provisioning.drivers.local.driver import LocalDriver
-from provisioning.drivers.registry import driver_named
+from provisioning.drivers.places import LOCAL
+from provisioning.drivers.registry import driver_at
 from provisioning.reconciler import finish_ending
 from provisioning.selectors.sweeps import placed_workloads
 from provisioning.services.shutdown import end_with_platform
 
-DRIVER = "local"
 DRIVERS_SHARE = 0.7
 
 
@@ -26,7 +26,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, seconds: float, **options: object) -> None:
         """Nobody else works on them any more: the supervisor has ended worker and beat."""
-        placed = placed_workloads(DRIVER)
+        placed = placed_workloads(LOCAL)
         if not placed:
             return
         ending = [
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             for found in placed
             if end_with_platform(organization_id=found.organization_id, workload_id=found.id, now=timezone.now())
         ]
-        driver = driver_named(DRIVER)
+        driver = driver_at(LOCAL)
         if isinstance(driver, LocalDriver):
             driver.end_all(seconds=seconds * DRIVERS_SHARE)
         deadline = timezone.now() + timedelta(seconds=seconds)
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             if not finish_ending(
                 organization_id=found.organization_id,
                 workload_id=found.id,
-                drivers=driver_named,
+                drivers=driver_at,
                 clock=timezone.now,
                 within=max(deadline - timezone.now(), timedelta(seconds=1)),
             )
