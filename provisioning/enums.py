@@ -96,6 +96,7 @@ class Waits(StrEnum):
 
     AWAITING_APPROVAL = "awaiting_approval"
     LENT_OUT = "lent_out"
+    PREEMPTED = "preempted"
 
 
 class Starts(StrEnum):

@@ -18,7 +18,10 @@ NOTHING = Claim(())
 
 @dataclass(frozen=True, slots=True)
 class WorkloadSpec:
-    """What a person asks for. `name` empty: the platform proposes one. `volume_id`: a kept disk to bring back."""
+    """What a person asks for. `name` empty: the platform proposes one. `volume_id`: a kept disk to bring back.
+
+    `preemptible`: it may be ended, to start again later, where it stands on quota that its lender wants back.
+    """
 
     kind: str
     shape: str
@@ -28,6 +31,7 @@ class WorkloadSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     volume_id: UUID | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    preemptible: bool = False
 
     def as_json(self) -> dict[str, Json]:
         return {
@@ -37,6 +41,7 @@ class WorkloadSpec:
             "disk_gib": self.disk_gib,
             "env": dict(self.env),
             "labels": dict(self.labels),
+            "preemptible": self.preemptible,
         }
 
 

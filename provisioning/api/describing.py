@@ -113,6 +113,7 @@ class WorkloadOutput(WorkloadRowOutput):
         child=serializers.CharField(allow_blank=True), allow_null=True, help_text="For its owner alone, else null."
     )
     labels = serializers.DictField(child=serializers.CharField())
+    preemptible = serializers.BooleanField(help_text="It may end where its lender wants borrowed quota back.")
     cluster = serializers.CharField()
     simulated = serializers.BooleanField()
     conditions = ConditionOutput(many=True)

@@ -39,6 +39,7 @@ WORKLOAD = {
     "volume": "0199aa00-0000-7000-8000-000000000006",
     "env": {"TEAM": "vision"},
     "labels": {"experiment": "baseline"},
+    "preemptible": False,
     "cluster": "local",
     "simulated": True,
     "conditions": [

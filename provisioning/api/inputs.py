@@ -8,7 +8,7 @@ from uuid import UUID
 
 from rest_framework import serializers
 
-from core.api.inputs import Filters, Input, Text, Whole
+from core.api.inputs import Filters, Flag, Input, Text, Whole
 from provisioning.api.describing import KINDS, STATES, VOLUME_STATES
 from provisioning.selectors.listing import VolumeFilter, WorkloadFilter
 from provisioning.services.reading import MOST_LINES
@@ -39,6 +39,7 @@ class Launch:
     env: Mapping[str, str] = field(default_factory=dict)
     volume: UUID | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    preemptible: bool = False
     justification: str = ""
 
     @property
@@ -52,6 +53,7 @@ class Launch:
             env=dict(self.env),
             volume_id=self.volume,
             labels=dict(self.labels),
+            preemptible=self.preemptible,
         )
 
 
@@ -86,6 +88,9 @@ class LaunchInput(Input[Launch]):
     )
     labels = serializers.DictField(
         child=Text(max_length=120), required=False, help_text="By name; a policy may ask for some."
+    )
+    preemptible = Flag(
+        required=False, help_text="It may be ended, to start again later, where its lender wants borrowed quota back."
     )
     justification = Text(
         max_length=1000, required=False, allow_blank=True, help_text="Why, for whoever has to approve it."

@@ -144,6 +144,7 @@ def workload(
         "volume": row.volume_id,
         "env": env,
         "labels": row.spec.get("labels") or {},
+        "preemptible": row.preemptible,
         "cluster": row.cluster.slug,
         "simulated": row.cluster.simulated_accelerators and row.shape.accelerator_count > 0,
         "conditions": [_condition(each) for each in conditions],

@@ -21,6 +21,7 @@ class Workload(TenantModel):
     workspace's own origin. `incarnation` is the driver's name of the last run that was weighed, `bound_at` its start
     (None while nothing is bound); `placed_at` is since when the cluster's capacity is occupied. `version` is the ETag.
     `idle_rule` and `lifetime_rule` name the policies that set these limits, as they stood at the last admission.
+    `preemptible`: it may be ended, to start again later, where it stands on quota that its lender wants back.
     """
 
     project = models.ForeignKey("tenants.Project", on_delete=models.PROTECT, related_name="workloads", db_index=False)
@@ -33,6 +34,7 @@ class Workload(TenantModel):
     cluster = models.ForeignKey("provisioning.Cluster", on_delete=models.PROTECT, related_name="+")
     env = models.JSONField(default=dict)
     spec = models.JSONField(default=dict)
+    preemptible = models.BooleanField(default=False)
     request_key = models.CharField(max_length=200, null=True)
     created_at = models.DateTimeField()
 

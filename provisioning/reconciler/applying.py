@@ -18,7 +18,7 @@ from provisioning.models import Condition, Workload
 from provisioning.reconciler.claims import Claimed
 from provisioning.reconciler.policy import Call, Pace, Step
 from provisioning.reconciler.queueing import admit_to_cluster
-from provisioning.services import awaiting
+from provisioning.services import awaiting, shares
 from provisioning.services.transitions import carry_out, locked
 from provisioning.services.wishes import readmit
 from provisioning.types import Move, Run
@@ -94,6 +94,8 @@ def _readmit(workload: Workload, actor: Actor, now: datetime) -> Step:
             return Step(pace=Pace.SELDOM)
         return Step(Move(verb="workload.start_requested", message="", to=(State.QUEUED,)))
     except NotAdmitted as refusal:
+        if shares.comes_back(workload, refusal):
+            return _wait_for_room(workload, actor, now)
         reason = Reason(code="start_refused", message=refusal.message, ask=refusal.reasons[0].ask)
         move = Move(
             verb="workload.start_refused",
@@ -104,6 +106,17 @@ def _readmit(workload: Workload, actor: Actor, now: datetime) -> Step:
         )
         carry_out(workload, move, actor=actor, now=now)
         return Step(move, pace=Pace.NEVER)
+
+
+def _wait_for_room(workload: Workload, actor: Actor, now: datetime) -> Step:
+    """It was ended for a lender: quota is all that is missing, and it starts when that is there."""
+    if workload.state == State.REQUESTED:
+        return Step(pace=Pace.SELDOM)
+    move = Move(
+        verb="workload.requeued", message="Waits until there is room again.", to=(State.REQUESTED,), keeps_reason=True
+    )
+    carry_out(workload, move, actor=actor, now=now)
+    return Step(move)
 
 
 def _give_up(workload: Workload, reason: Reason, actor: Actor, now: datetime) -> Step:

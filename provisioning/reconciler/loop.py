@@ -17,6 +17,7 @@ from provisioning.models import Workload
 from provisioning.reconciler.applying import Turned, apply
 from provisioning.reconciler.claims import Claimed, claim
 from provisioning.reconciler.policy import Call, Situation, call_for, next_step
+from provisioning.services.preemption import make_room
 
 log = structlog.get_logger(__name__)
 
@@ -69,7 +70,10 @@ def _turn(
         observation=seen,
         trouble=trouble,
     )
-    return apply(claimed, call, next_step(situation), seen, now=now)
+    turned = apply(claimed, call, next_step(situation), seen, now=now)
+    if call is Call.READMIT:
+        make_room(organization_id=organization_id, workload_id=workload_id, now=now)
+    return turned
 
 
 def _act(claimed: Claimed, call: Call, drivers: Drivers) -> tuple[Observation | None, str]:

@@ -131,6 +131,7 @@ def _record(
         volume_id=volume_id,
         cluster_id=verdict.cluster_id,
         env=dict(spec.env),
+        preemptible=spec.preemptible,
         spec=replace(spec, disk_gib=disk_of(spec, picked)).as_json(),
         request_key=wish.request_key or None,
         created_at=now,

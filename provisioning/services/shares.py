@@ -1,4 +1,7 @@
-"""Waiting for one's own share: what others have borrowed is waited for, and nothing is held meanwhile."""
+"""Waiting for one's own share: what others have borrowed is waited for, and nothing is held meanwhile.
+
+What was launched as preemptible ends for a lender who waits, and comes back when there is room.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from provisioning.errors import NotAdmitted
 from provisioning.models import Workload
 from provisioning.services.transitions import transition
 from provisioning.types import Move, Verdict
+
+_OF_QUOTA = frozenset({"over_quota", "nothing_to_borrow", "kept_for_others", Waits.LENT_OUT})
 
 
 def queue_or_wait(workload: Workload, move: Move, verdict: Verdict, *, actor: Actor, now: datetime) -> Workload:
@@ -33,6 +38,12 @@ def waits_for(workload: Workload) -> str:
     """The code of what a requested workload waits for; empty for all others."""
     waits = workload.state == State.REQUESTED and workload.reason
     return str(workload.reason.get("code")) if waits and workload.reason else ""
+
+
+def comes_back(workload: Workload, refusal: NotAdmitted) -> bool:
+    """Whether a refused start only waits for room: it was ended for a lender, and quota is all that is missing."""
+    ended_for_a_lender = (workload.reason or {}).get("code") == Waits.PREEMPTED
+    return ended_for_a_lender and all(reason.code in _OF_QUOTA for reason in refusal.reasons)
 
 
 def _wait(workload: Workload, move: Move, reason: Reason, *, actor: Actor, now: datetime) -> Workload:

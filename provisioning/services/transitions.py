@@ -71,7 +71,7 @@ def carry_out(workload: Workload, move: Move, *, actor: Actor, now: datetime) ->
         note(workload, actor, move.verb, move.message, at=at, details=_details(move))
     audit.record(actor, move.verb, workload.ref, now=at, before=old, after=_shown(workload, move))
     if HOLDS[before] in _HOLD and HOLDS[after] not in _HOLD:
-        _wake_lenders(workload)
+        _wake_waiting(workload)
 
 
 def note(
@@ -93,9 +93,9 @@ def wake(workload: Workload) -> None:
     enqueue_on_commit(TaskName.RECONCILE_WORKLOAD, organization_id=workload.organization_id, workload_id=workload.pk)
 
 
-def _wake_lenders(workload: Workload) -> None:
-    """Quota came back: those who wait for what they have lent look whether it is enough."""
-    for lender in waiting(Waits.LENT_OUT)[:_WOKEN_AT_ONCE].values_list("pk", flat=True):
+def _wake_waiting(workload: Workload) -> None:
+    """Quota came back: those who wait for what they have lent, or were ended for a lender, look if it is enough."""
+    for lender in waiting(Waits.LENT_OUT, Waits.PREEMPTED)[:_WOKEN_AT_ONCE].values_list("pk", flat=True):
         enqueue_on_commit(TaskName.QUOTA_RETURNED, organization_id=workload.organization_id, workload_id=lender)
 
 

@@ -241,6 +241,7 @@ def _spec_of(workload: Workload) -> WorkloadSpec:
         name=workload.name,
         env=dict(workload.env),
         labels=dict(workload.spec.get("labels") or {}),
+        preemptible=workload.preemptible,
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from billing.models import UsageSession
 from core import scope
+from core.models import AuditEvent
 from core.types import Reason
 from provisioning import tasks
 from provisioning.enums import State
@@ -247,6 +248,31 @@ class TestALender:
         assert reason.message.endswith("and language waits for what it has lent.")
         clock.pass_(seconds=61)
         assert stage.settle(aurora, waiting, machine, clock, seconds=3).state == State.RUNNING
+
+    def test_ends_what_is_preemptible_on_its_share_once_which_comes_back_when_there_is_room(
+        self, aurora, clock, machine, lent
+    ):
+        stage.wish(aurora, "alice", wishes.stop, lent[1], clock.now)
+        stage.settle(aurora, lent[1], machine, clock, seconds=3)
+        shape = {"shape": "h100-4", "preemptible": True}
+        borrower = stage.settle(aurora, stage.launch(aurora, now=clock.now, **shape), machine, clock, seconds=3)
+
+        lender = stage.settle(aurora, self.ask(aurora, clock), machine, clock, seconds=1)
+        waiting = stage.settle(aurora, borrower, machine, clock, seconds=4)
+        clock.pass_(seconds=61)
+        running = stage.settle(aurora, lender, machine, clock, seconds=3)
+
+        assert (waiting.state, stage.why(waiting), waiting.desired_state) == ("requested", "preempted", "running")
+        assert running.state == State.RUNNING
+        assert stage.fresh(aurora, lent[0]).state == State.RUNNING
+        with aurora.scope():
+            assert AuditEvent.objects.filter(verb="workload.preempted").count() == 1
+        page = house.client_for(aurora, "alice").get(f"/workspaces/{borrower.pk}").content.decode()
+        assert "It starts again when there is room." in page
+        stage.wish(aurora, "alice", wishes.stop, lender, clock.now)
+        stage.settle(aurora, lender, machine, clock, seconds=3)
+        clock.pass_(seconds=61)
+        assert stage.settle(aurora, borrower, machine, clock, seconds=4).state == State.RUNNING
 
     def test_may_give_up(self, aurora, clock, machine):
         waiting = stage.settle(aurora, self.ask(aurora, clock), machine, clock, seconds=2)

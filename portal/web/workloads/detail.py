@@ -145,6 +145,7 @@ def _head(request: HttpRequest, workload: Workload) -> dict[str, object]:
         "name": workload.name,
         "shape": workload.shape.label,
         "simulated": workload.cluster.simulated_accelerators and workload.shape.accelerator_count > 0,
+        "preemptible": workload.preemptible,
         "placement": workload.cluster.label,
         "owner": workload.owner.full_name,
         "project": workload.project.name,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tenants.models import Project
 
 _USUAL_DISK_GIB = 20
-_SHOWN = ("project", "image", "name", "disk_gib", "labels", "justification", "volume")
+_SHOWN = ("project", "image", "name", "disk_gib", "labels", "preemptible", "justification", "volume")
 
 
 class LaunchForm(forms.Form):
@@ -52,6 +52,11 @@ class LaunchForm(forms.Form):
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="One a line, such as experiment=baseline. A policy may ask for some.",
+    )
+    preemptible = forms.BooleanField(
+        label="Preemptible",
+        required=False,
+        help_text="It may be ended where it stands on quota that its lender wants back, and starts again later.",
     )
     justification = forms.CharField(
         label="Why",
@@ -176,6 +181,7 @@ def _first_values(scene: Scene, asked: QueryDict) -> dict[str, object]:
         "shape": shape,
         "volume": str(scene.volume.pk) if scene.volume else "",
         "labels": asked.get("labels", ""),
+        "preemptible": asked.get("preemptible", ""),
     }
 
 
@@ -202,6 +208,7 @@ def _spec(form: LaunchForm) -> WorkloadSpec:
         name=data["name"],
         volume_id=data["volume"],
         labels=data["labels"],
+        preemptible=data["preemptible"],
     )
 
 
@@ -229,9 +236,7 @@ def _page(
     chosen = form.data.get("shape", "")
     context = {
         "form": form,
-        "fields": [
-            form[name] for name in ("project", "image", "name", "disk_gib", "labels", "justification", "volume")
-        ],
+        "fields": [form[name] for name in _SHOWN],
         "kinds": [{"value": Kind.WORKSPACE.value, "title": "Workspace", "detail": "JupyterLab", "checked": True}],
         "shapes": [_choice(offer, chosen, organization_of(scene.actor).currency) for offer in scene.shapes],
         "key": form.data.get("idempotency_key") if status >= 400 else str(uuid7()),

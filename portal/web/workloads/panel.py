@@ -16,7 +16,7 @@ from portal.web.quotas_shown import level_words, resource_words
 from provisioning.enums import Starts
 from provisioning.selectors.launching import Preview
 
-_CARRIED = ("project", "image", "name", "disk_gib", "labels")
+_CARRIED = ("project", "image", "name", "disk_gib", "labels", "preemptible")
 
 
 def panel_of(

@@ -18,7 +18,11 @@ _STATES = {
     State.DELETING: ("wait", "Deleting"),
     State.DELETED: ("off", "Deleted"),
 }
-_WAITS = {Waits.AWAITING_APPROVAL: "Awaiting approval", Waits.LENT_OUT: "Waiting for its share"}
+_WAITS = {
+    Waits.AWAITING_APPROVAL: "Awaiting approval",
+    Waits.LENT_OUT: "Waiting for its share",
+    Waits.PREEMPTED: "Waiting for room",
+}
 _RULES = {Rule.IDLE: "if idle", Rule.LIFETIME: "at its longest life"}
 _SOURCES = {
     Source.START: "it started",
