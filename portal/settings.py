@@ -262,6 +262,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-quotas": {"task": "provisioning.sweep_quotas", "schedule": 30.0, "options": {"expires": 30}},
     "expire-approvals": {"task": "tenants.expire_approvals", "schedule": 60.0, "options": {"expires": 60}},
     "sweep-invitations": {"task": "tenants.sweep_invitations", "schedule": 30.0, "options": {"expires": 30}},
+    "sweep-letters": {"task": "tenants.sweep_letters", "schedule": 30.0, "options": {"expires": 30}},
     "sweep-grants": {"task": "tenants.sweep_grants", "schedule": 300.0, "options": {"expires": 300}},
 }
 

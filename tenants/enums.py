@@ -156,6 +156,8 @@ class TaskName(StrEnum):
     EXPIRE_APPROVALS = "tenants.expire_approvals"
     MAIL_INVITATION = "tenants.mail_invitation"
     SWEEP_INVITATIONS = "tenants.sweep_invitations"
+    MAIL_LETTER = "tenants.mail_letter"
+    SWEEP_LETTERS = "tenants.sweep_letters"
     SWEEP_GRANTS = "tenants.sweep_grants"
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from tenants.drivers import mail
 from tenants.enums import TaskName
-from tenants.services import approvals, email_domains, grants_sweep, invitation_mail
+from tenants.services import approval_mail, approvals, email_domains, grants_sweep, invitation_mail
 
 
 @shared_task(name=TaskName.EXPIRE_APPROVALS)
@@ -28,6 +28,19 @@ def mail_invitation(*, organization_id: str, invitation_id: str, **_: object) ->
 def sweep_invitations(**_: object) -> None:
     """Mails whose task was lost, or that the mail server did not take."""
     invitation_mail.send_due(send=mail.send, now=timezone.now())
+
+
+@shared_task(name=TaskName.MAIL_LETTER, acks_late=True)
+def mail_letter(*, organization_id: str, letter_id: str, **_: object) -> None:
+    approval_mail.send_one(
+        organization_id=UUID(organization_id), letter_id=UUID(letter_id), send=mail.send, now=timezone.now()
+    )
+
+
+@shared_task(name=TaskName.SWEEP_LETTERS)
+def sweep_letters(**_: object) -> None:
+    """Letters about approvals whose task was lost, or that the mail server did not take."""
+    approval_mail.send_due(send=mail.send, now=timezone.now())
 
 
 @shared_task(name=TaskName.SWEEP_GRANTS)

@@ -1,7 +1,7 @@
 """Tables of tenancy."""
 
 from tenants.models.access import AccessToken
-from tenants.models.approvals import Approval, ApprovalDecision
+from tenants.models.approvals import Approval, ApprovalDecision, ApprovalLetter
 from tenants.models.grants import Membership, OrganizationGrant, ProjectGrant, TeamGrant
 from tenants.models.impersonations import Impersonation
 from tenants.models.invitations import Invitation, ServiceAccount
@@ -15,6 +15,7 @@ __all__ = [
     "AccessToken",
     "Approval",
     "ApprovalDecision",
+    "ApprovalLetter",
     "EmailDomain",
     "ExternalIdentity",
     "GroupMapping",

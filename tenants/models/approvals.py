@@ -89,3 +89,25 @@ class ApprovalDecision(TenantModel):
     @property
     def ref(self) -> ObjectRef:
         return ObjectRef("approval", str(self.approval_id))
+
+
+class ApprovalLetter(TenantModel):
+    """A letter about an approval, to one person: that it waits for their word (`open`), or what became of it.
+
+    At most one of each kind to each person: the row is the key under which it is sent.
+    """
+
+    approval = models.ForeignKey("tenants.Approval", on_delete=models.PROTECT, related_name="letters")
+    person_id = models.UUIDField()
+    about = models.CharField(max_length=10, choices=ApprovalState.choices)
+    due_at = models.DateTimeField(null=True)
+    mailed_at = models.DateTimeField(null=True)
+    error = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organization", "approval", "about", "person_id"], name="approval_letter_once"
+            ),
+        ]
+        indexes = [models.Index(fields=["due_at"], name="approval_letter_due", condition=Q(due_at__isnull=False))]

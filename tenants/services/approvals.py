@@ -19,6 +19,7 @@ from tenants.models import Approval, ApprovalDecision, Organization, Project, Te
 from tenants.permissions import Place, authorize, authorize_platform
 from tenants.selectors.approvals import approval_for, due_approvals, latest_approval
 from tenants.selectors.behind import makers_behind
+from tenants.services import approval_mail
 from tenants.services.approval_effects import follow
 
 log = structlog.get_logger(__name__)
@@ -65,7 +66,7 @@ def write(*, actor: Actor, request: Request, now: datetime) -> Approval:
         raise Conflict(f"An approval of {request.subject.label} is asked for already.", code="already_asked")
     place = request.place
     asker = request.asked_by or actor.id
-    return Approval.objects.create(
+    made = Approval.objects.create(
         organization_id=place.pk if isinstance(place, Organization) else place.organization_id,
         team=place if isinstance(place, Team) else None,
         project=place if isinstance(place, Project) else None,
@@ -83,6 +84,8 @@ def write(*, actor: Actor, request: Request, now: datetime) -> Approval:
         created_at=now,
         expires_at=now + request.lifetime,
     )
+    approval_mail.tell_deciders(made, now=now)
+    return made
 
 
 def _behind(actor: Actor, asker: UUID | None, request: Request) -> frozenset[UUID]:
@@ -229,6 +232,8 @@ def _locked(approval_id: UUID) -> Approval:
 def _settle(approval: Approval, state: ApprovalState, actor: Actor, now: datetime) -> None:
     _write_state(approval, state, now)
     follow(approval, actor=actor, now=now)
+    if state is not ApprovalState.VOIDED:
+        approval_mail.tell_asker(approval, now=now)
 
 
 def _write_state(approval: Approval, state: ApprovalState, settled_at: datetime | None) -> None:

@@ -134,6 +134,7 @@ DEFINER_FUNCTIONS = {
     "steelyard_invitation_by_hash",
     "steelyard_invitations_to_mail",
     "steelyard_due_approvals",
+    "steelyard_letters_to_mail",
     "steelyard_quotas_raised_until",
     "steelyard_quotas_that_drift",
     "steelyard_due_workloads",

@@ -117,6 +117,7 @@ class TestTasks:
             "provisioning.reconcile_workload",
             "tenants.check_domain",
             "tenants.mail_invitation",
+            "tenants.mail_letter",
         }
         for name in named:
             assert "organization_id" in ours[name].run.__annotations__
