@@ -3,7 +3,7 @@ from django.db.models import Q
 
 
 class Migration(migrations.Migration):
-    dependencies = [("provisioning", "0005_take_capacity_out_of_service")]
+    dependencies = [("provisioning", "0006_reach_clusters_over_the_network")]
 
     operations = [
         migrations.AddIndex(
