@@ -37,6 +37,7 @@ class TestManyAsk:
             answers = pool.starmap(_present, [(rig.config, spec)] * 8)
 
         assert len({answer.incarnation for answer in answers}) == 1
+        rig.started(spec)
         assert len(rig.processes(spec)) == 1
 
     def test_starts_and_stops_at_once_leave_one_server_or_none(self, rig: LocalRig) -> None:

@@ -63,7 +63,7 @@ class TestDialogs:
         with opened(browser, f"{origin}/workload", view) as page:
             page.get_by_role("button", name="Stop").click()
 
-            assert page.get_by_role("dialog", name="Stop segmentation-notes?").is_visible()
+            expect(page.get_by_role("dialog", name="Stop segmentation-notes?")).to_be_visible()
             assert violations(page) == []
 
     def test_esc_closes_it_and_gives_the_focus_back(self, browser: Browser, origin: str) -> None:
@@ -71,7 +71,7 @@ class TestDialogs:
             page.get_by_role("button", name="Delete").click()
             page.keyboard.press("Escape")
 
-            assert page.locator("dialog[open]").count() == 0
+            expect(page.locator("dialog[open]")).to_have_count(0)
             assert page.evaluate("document.activeElement.id") == "delete-button"
 
 
@@ -86,7 +86,7 @@ class TestMenus:
             page.keyboard.press("Escape")
 
             assert (first, second) == ("vision", "language")
-            assert page.locator("#where[open]").count() == 0
+            expect(page.locator("#where[open]")).to_have_count(0)
             assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
 
     def test_close_when_one_clicks_elsewhere(self, browser: Browser, origin: str) -> None:
@@ -94,7 +94,7 @@ class TestMenus:
             page.locator("#person > summary").click()
             page.locator("h1").click()
 
-            assert page.locator("#person[open]").count() == 0
+            expect(page.locator("#person[open]")).to_have_count(0)
 
     @pytest.mark.parametrize("view", VIEWS, ids=lambda view: f"{view.width}-{view.theme}")
     def test_open_menus_are_accessible(self, browser: Browser, origin: str, view: View) -> None:
@@ -105,7 +105,7 @@ class TestMenus:
             assert violations(page) == []
             if view.width == NARROW:
                 page.locator(".foot summary").click()
-                assert page.locator(".foot .list").is_visible()
+                expect(page.locator(".foot .list")).to_be_visible()
                 assert violations(page) == []
 
 
@@ -210,4 +210,4 @@ class TestToasts:
             assert page.locator(".toast").inner_text() == "The name is taken."
             assert violations(page) == []
             page.locator(".toast button").click()
-            assert page.locator(".toast").count() == 0
+            expect(page.locator(".toast")).to_have_count(0)
