@@ -50,13 +50,9 @@ def decide(asked: Asked) -> Verdict:
 def permission(asked: Asked) -> tuple[Reason, ...]:
     if asked.allowed:
         return ()
-    return (
-        Reason(
-            code="permission_denied",
-            message=f"You may not launch workloads in {asked.project}.",
-            ask="an owner of the organisation",
-        ),
-    )
+    who = "Its owner may not launch workloads any more" if asked.starts_itself else "You may not launch workloads"
+    message = f"{who} in {asked.project}."
+    return (Reason(code="permission_denied", message=message, ask="an owner of the organisation"),)
 
 
 def policy(asked: Asked) -> tuple[Reason, ...]:

@@ -139,6 +139,8 @@ class Asked:
     held: Claim = NOTHING
     """What the workload holds already (the disk of a stopped one)."""
     governed: Governed = Governed()
+    starts_itself: bool = False
+    """The platform starts what waited: its owner must still be allowed to."""
     lenders: tuple[Lender, ...] = ()
     """Who waits for what was lent: none of it is lent anew."""
 

@@ -20,11 +20,14 @@ from provisioning.reconciler.policy import Call, Pace, Step
 from provisioning.reconciler.queueing import admit_to_cluster
 from provisioning.services import awaiting, shares
 from provisioning.services.transitions import carry_out, locked
-from provisioning.services.wishes import readmit
+from provisioning.services.wishes import is_still_admitted, readmit
 from provisioning.types import Move, Run
 
 _ALIVE = frozenset({Phase.STARTING, Phase.RUNNING, Phase.STOPPING})
 _SLOWER = {Pace.SOON: 1, Pace.LATER: 10, Pace.SELDOM: 120}
+
+_WAITED = ("waiting_in_queue", "waiting_for_capacity")
+_JUDGED_AGAIN = Reason(code="judged_again", message="The rules have changed while it waited: it is judged again.")
 
 
 class Turned(Enum):
@@ -52,7 +55,7 @@ def apply(claimed: Claimed, call: Call, step: Step, seen: Observation | None, *,
         if call is Call.READMIT:
             step = _readmit(workload, actor, now)
         else:
-            step = admit_to_cluster(workload) if call is Call.ADMIT else step
+            step = _admit(workload, actor, now) if call is Call.ADMIT else step
             _perform(workload, claimed, step, seen, actor, now)
         _note_conditions(workload, seen, call, now)
         _release(workload, claimed, _schedule(workload, step, seen, now))
@@ -78,6 +81,22 @@ def _perform(
         move = Move(verb="workload.bound", message=message, reason=step.reason)
     if move is not None:
         carry_out(workload, replace(move, run=run), actor=actor, now=_not_before(now, run))
+
+
+def _admit(workload: Workload, actor: Actor, now: datetime) -> Step:
+    """Out of the queue. What had to wait there is judged again: a rule, or what its project is, may have changed.
+
+    Where the answer is no, it gives back what it holds in a turn of its own: the cluster is locked in this one, and
+    quotas are locked before clusters.
+    """
+    code = (workload.reason or {}).get("code")
+    if code == _JUDGED_AGAIN.code:
+        return Step(Move(verb="workload.requeued", message=_JUDGED_AGAIN.message, to=(State.STOPPED, State.REQUESTED)))
+    step = admit_to_cluster(workload)
+    starts = step.move is not None and step.move.to == (State.PROVISIONING,)
+    if starts and code in _WAITED and not is_still_admitted(workload, actor=actor, now=now):
+        return Step(reason=_JUDGED_AGAIN)
+    return step
 
 
 def _readmit(workload: Workload, actor: Actor, now: datetime) -> Step:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from billing.types import Hourly
 from core.errors import FieldError, Invalid
-from core.types import Actor
+from core.types import Actor, ActorKind
 from provisioning.admission import decide
 from provisioning.durations import duration
 from provisioning.enums import Kind, State
@@ -105,9 +105,14 @@ def judge(
     owner_id: UUID | None = None,
     held: Claim = NOTHING,
 ) -> Verdict:
-    """What admission says to this launch now, without taking anything. `owner_id`: whose it is, if not the actor's."""
+    """What admission says to this launch now, without taking anything. `owner_id`: whose it is, if not the actor's.
+
+    What the platform starts by itself, since it had waited, it starts only for an owner who may still launch there.
+    """
     book = quota_book(project, owner_id or actor.id, now=now)
-    return with_eta(decide(_asked(actor, project, spec, picked, book, held)), book)
+    by = Actor(ActorKind.USER, owner_id, project.organization_id) if actor.is_system and owner_id else actor
+    asked = replace(_asked(by, project, spec, picked, book, held), starts_itself=by is not actor)
+    return with_eta(decide(asked), book)
 
 
 def preview(actor: Actor, project: Project, spec: WorkloadSpec, now: datetime) -> Preview:

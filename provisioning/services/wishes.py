@@ -21,6 +21,7 @@ from provisioning.selectors.catalogue import active_shapes, prices_for
 from provisioning.selectors.launching import Chosen, judge
 from provisioning.selectors.workloads import final_end_of, workload_for
 from provisioning.services import awaiting
+from provisioning.services.holdings import claim_of
 from provisioning.services.ruled import note_observed, price_of_launch, set_limits
 from provisioning.services.shares import queue_or_wait
 from provisioning.services.transitions import locked, transition
@@ -66,16 +67,12 @@ def readmit(workload: Workload, *, actor: Actor, now: datetime) -> Workload:
 
     The row is locked by the caller. One that waits and goes on waiting is left as it is.
     """
-    spec = _spec_of(workload)
-    shapes = active_shapes()
-    prices = prices_for([workload.shape, *shapes], organization_of(actor).currency, now)
-    picked = Chosen(shape=workload.shape, image=workload.image, volume=workload.volume, prices=prices)
-    verdict = judge(actor, workload.project, spec, picked, now=now, owner_id=workload.owner_id, held=_held_by(workload))
+    verdict, price = _judged(workload, _held_by(workload), actor=actor, now=now)
     if verdict.denied:
         raise NotAdmitted(verdict.failing, ref=workload.ref)
     set_limits(workload, verdict.limits)
     if verdict.awaits:
-        price, known = price_of_launch(picked, spec.disk_gib), awaiting.latest(workload)
+        known = awaiting.latest(workload)
         if not awaiting.covers(known, workload, verdict, price=price):
             return _wait(workload, verdict, known, price=price, actor=actor, now=now)
     elif workload.state == S.REQUESTED:
@@ -90,6 +87,26 @@ def readmit(workload: Workload, *, actor: Actor, now: datetime) -> Workload:
         ends_as=S.STOPPED,
     )
     return queue_or_wait(workload, move, verdict, actor=actor, now=now)
+
+
+def is_still_admitted(workload: Workload, *, actor: Actor, now: datetime) -> bool:
+    """Whether the rules, as they are now, let what has queued start; their limits are set. The row is locked."""
+    verdict, price = _judged(workload, claim_of(workload), actor=actor, now=now)
+    if verdict.denied or verdict.lent:
+        return False
+    if verdict.awaits and not awaiting.covers(awaiting.latest(workload), workload, verdict, price=price):
+        return False
+    set_limits(workload, verdict.limits)
+    return True
+
+
+def _judged(workload: Workload, held: Claim, *, actor: Actor, now: datetime) -> tuple[Verdict, Money]:
+    """What admission says to it now, and its price; `held`: what of its quota it holds already."""
+    spec = _spec_of(workload)
+    prices = prices_for([workload.shape, *active_shapes()], organization_of(actor).currency, now)
+    picked = Chosen(shape=workload.shape, image=workload.image, volume=workload.volume, prices=prices)
+    verdict = judge(actor, workload.project, spec, picked, now=now, owner_id=workload.owner_id, held=held)
+    return verdict, price_of_launch(picked, spec.disk_gib)
 
 
 def _wait(

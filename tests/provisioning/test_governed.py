@@ -14,10 +14,10 @@ from provisioning.reconciler import sweeping
 from provisioning.services import activity, awaiting, wishes
 from provisioning.services.catalogue import ShapeOffer
 from tenants.models import Approval, QuotaHold
-from tenants.services import approvals, policies
+from tenants.services import approvals, policies, projects
 from tenants.services.policies import Draft
 from tests.billing.shop import H100
-from tests.house import an_act
+from tests.house import an_act, join
 from tests.provisioning import stage
 from tests.provisioning.stage import Clock, Machine, fresh, launch, settle, turn, why
 
@@ -282,3 +282,71 @@ class TestLimits:
         stage.wish(aurora, "alice", wishes.start, workload, clock.now)
 
         assert fresh(aurora, workload).idle_after == timedelta(minutes=10)
+
+
+class TestMoves:
+    """What waits, or rests, is judged by the rules as they are and by what its project is when it starts."""
+
+    IN_THE_EU = Draft("eu", "At home", "regions", {"regions": {"confidential": ["elsewhere"]}}, "enforce")
+
+    def now_confidential(self, tenant):
+        set_rule(tenant, self.IN_THE_EU)
+        with an_act(), tenant.scope():
+            projects.change(
+                actor=tenant.actor("olivia"),
+                project_id=tenant.projects["vision"].pk,
+                changes={"data_class": "confidential"},
+                now=stage.NOON,
+            )
+
+    def queued(self, tenant, machine, clock):
+        """One that waits behind one that fills the cluster."""
+        first = settle(tenant, launch(tenant, shape="h100-8"), machine, clock, seconds=3)
+        second = settle(tenant, launch(tenant), machine, clock, seconds=2)
+        assert why(second) == "waiting_for_capacity"
+        return first, second
+
+    def test_what_is_stopped_is_refused_at_its_next_start(self, aurora, clock, machine):
+        workload = settle(aurora, launch(aurora), machine, clock, seconds=3)
+        stage.wish(aurora, "alice", wishes.stop, workload, clock.now)
+        settle(aurora, workload, machine, clock, seconds=3)
+        self.now_confidential(aurora)
+
+        with pytest.raises(NotAdmitted) as refused:
+            stage.wish(aurora, "alice", wishes.start, workload, clock.now)
+
+        assert refused.value.reasons[0].code == "region_not_allowed"
+
+    def test_what_queues_is_judged_again_when_its_turn_comes(self, aurora, clock, machine):
+        first, second = self.queued(aurora, machine, clock)
+        self.now_confidential(aurora)
+        stage.wish(aurora, "alice", wishes.stop, first, clock.now)
+        settle(aurora, first, machine, clock, seconds=2)
+
+        ended = settle(aurora, second, machine, clock, seconds=4)
+
+        assert (ended.state, why(ended), machine.starts) == ("stopped", "start_refused", 1)
+        assert "stays in elsewhere" in ended.reason["message"]
+        with aurora.scope():
+            assert not QuotaHold.objects.exclude(resource="storage_gib").exists()
+
+    def test_what_queues_asks_for_approval_where_a_new_rule_wants_it(self, aurora, clock, machine):
+        first, second = self.queued(aurora, machine, clock)
+        set_rule(aurora, terms={"accelerators": 0})
+        stage.wish(aurora, "alice", wishes.stop, first, clock.now)
+        settle(aurora, first, machine, clock, seconds=2)
+
+        waiting = settle(aurora, second, machine, clock, seconds=4)
+
+        assert (waiting.state, why(waiting), machine.starts) == ("requested", "awaiting_approval", 1)
+
+    def test_what_waits_does_not_start_for_one_who_lost_the_right_to(self, aurora, clock, machine):
+        set_rule(aurora)
+        workload = settle(aurora, launch(aurora, shape="h100-4"), machine, clock, seconds=2)
+        join(aurora, "alice", "viewer", projects=("vision",))
+        decide(aurora, workload)
+
+        ended = wake(aurora, workload, machine, clock)
+
+        assert (ended.state, why(ended), machine.starts) == ("stopped", "start_refused", 0)
+        assert ended.reason["message"].startswith("Its owner may not launch workloads any more in vision.")
