@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from uuid import UUID
+
 from django.utils import timezone
 
 from core.ids import uuid7
@@ -14,7 +17,13 @@ from tests.house import SYSTEM, Tenant, an_act
 
 
 def asked(
-    tenant: Tenant, person: str = "alice", *, needed: int = 1, decider: str = "organization", place: Place | None = None
+    tenant: Tenant,
+    person: str = "alice",
+    *,
+    needed: int = 1,
+    decider: str = "organization",
+    place: Place | None = None,
+    operator_id: UUID | None = None,
 ) -> Approval:
     """An open request in the first project, about something that lies above."""
     request = approvals.Request(
@@ -28,7 +37,9 @@ def asked(
         decider=Decider(decider),
     )
     with an_act(), tenant.scope():
-        return approvals.ask(actor=tenant.actor(person), request=request, now=timezone.now())
+        return approvals.ask(
+            actor=replace(tenant.actor(person), operator_id=operator_id), request=request, now=timezone.now()
+        )
 
 
 def ruled(tenant: Tenant, *, mode: str = "observe") -> Policy:

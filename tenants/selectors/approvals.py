@@ -62,6 +62,11 @@ def platform_approvals(*, now: datetime, most: int) -> list[Approval]:
     return open_ones + list(rows.exclude(waiting).order_by("-pk")[: most - len(open_ones)])
 
 
+def is_ones_own(approval: Approval, actor: Actor) -> bool:
+    """Whether the actor asked for it, or could have had it asked for: then others decide."""
+    return actor.person_id == approval.asked_by or actor.person_id in approval.behind
+
+
 def latest_approval(kind: str, subject_id: UUID) -> Approval | None:
     """The newest request about an object of the scope, whatever became of it; for services and the platform's parts."""
     return Approval.objects.filter(kind=kind, subject_id=subject_id).order_by("-pk").first()

@@ -171,6 +171,15 @@ class TestApprovals:
         assert asked.state == "approved"
         assert event.actor_id == paula.pk
 
+    def test_what_one_stands_behind_is_shown_without_buttons(self, aurora, borealis, paula):
+        """She asked for it while she acted for Charlie."""
+        asked = governed.asked(borealis, "charlie", decider="platform", operator_id=paula.pk)
+        page = house.client_for(aurora, "paula").get("/console/approvals").content.decode()
+
+        assert "The new contract." in page
+        assert "Somebody else decides this" in page
+        assert f"approve-{asked.pk}" not in page
+
     def test_never_what_an_organisation_decides_itself(self, aurora, borealis, paula):
         asked = governed.asked(borealis, "charlie")
 

@@ -17,7 +17,7 @@ from portal.web.approvals_shown import shown
 from portal.web.console import frame
 from tenants.enums import PlatformPermission
 from tenants.selectors import people_by_id
-from tenants.selectors.approvals import decisions_on, platform_approvals
+from tenants.selectors.approvals import decisions_on, is_ones_own, platform_approvals
 from tenants.services import approvals
 
 _MAY = PlatformPermission.DECIDE_PLATFORM_APPROVAL
@@ -29,7 +29,7 @@ _MOST = 100
 def approval_list(request: HttpRequest) -> HttpResponse:
     """What waits, soonest to expire first; then what was settled lately. A constant number of queries."""
     now = timezone.now()
-    with frame.across(request, _MAY, "approval.listed"):
+    with frame.across(request, _MAY, "approval.listed") as actor:
         rows = platform_approvals(now=now, most=_MOST)
         said = decisions_on(row.pk for row in rows)
         ids = {row.asked_by for row in rows if row.asked_by} | {each.by for given in said.values() for each in given}
@@ -38,6 +38,8 @@ def approval_list(request: HttpRequest) -> HttpResponse:
         {
             "organization": row.organization,
             "open": row.is_open(now),
+            "own": is_ones_own(row, actor),
+            "said": actor.person_id in {each.by for each in said.get(row.pk, [])},
             "asked": shown(
                 row,
                 said.get(row.pk, []),
