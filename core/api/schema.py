@@ -67,7 +67,16 @@ class DeclaredSchema(AutoSchema):
         for status in sorted(self._problem_statuses()):
             responses.setdefault(str(status), {"$ref": f"#/components/responses/{_MEANINGS[status][0]}"})
         operation["responses"] = dict(sorted(responses.items()))
+        if method == "DELETE" and self._declared.input is not None:
+            operation["requestBody"] = self._word_asked_for(self._declared.input)
         return operation
+
+    def _word_asked_for(self, asked: type[Shape[object]]) -> Node:
+        """The library gives no body to a DELETE. HTTP allows one, and what ends something for good asks for a word."""
+        described: Node = {"schema": self.resolve_serializer(asked, "request").ref}
+        if asked.example is not None:
+            described["example"] = dict(asked.example)
+        return {"required": True, "content": {"application/json": described}}
 
     def is_excluded(self) -> bool:
         return self._contract is None

@@ -65,7 +65,7 @@ class Closing:
 
 class ClosingInput(Input[Closing]):
     into = Closing
-    example = {"slug": "aurora"}
+    example = {"slug": "northwind"}
 
     slug = Text(max_length=40, help_text="The organisation's own, so that none is closed by mistake.")
 

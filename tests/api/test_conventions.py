@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import orjson
 import pytest
 from django.test import Client
 from django.utils import timezone
 
 from core.models import AuditEvent
+from portal.api.documentation import document
 from tenants.models import Quota
 from tenants.services import memberships
 from tests import house
@@ -151,6 +153,13 @@ class TestProblems:
         made = send(alice, "post", TOKENS, {"name": "a"}).json()
 
         is_problem(send(alice, "delete", f"{TOKENS}/{made['id']}", {"force": True}), 400, "invalid")
+
+    def test_a_delete_that_asks_for_a_word_says_so_in_the_description(self):
+        closing = orjson.loads(document())["paths"]["/api/v1/organizations/{organization_id}"]["delete"]
+
+        asked = closing["requestBody"]["content"]["application/json"]
+        assert (closing["requestBody"]["required"], asked["example"]) == (True, {"slug": "northwind"})
+        assert asked["schema"]["$ref"].endswith("/ClosingInput")
 
     def test_a_missing_permission_is_named(self, aurora):
         quota = _quota(aurora)
