@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from tenants.drivers import mail
 from tenants.enums import TaskName
-from tenants.services import approval_mail, approvals, email_domains, grants_sweep, invitation_mail
+from tenants.services import approval_mail, approvals, email_domains, grants_sweep, invitation_mail, lapses
 
 
 @shared_task(name=TaskName.EXPIRE_APPROVALS)
@@ -45,6 +45,8 @@ def sweep_letters(**_: object) -> None:
 
 @shared_task(name=TaskName.SWEEP_GRANTS)
 def sweep_grants(**_: object) -> None:
+    """Roles that nobody confirms any more, then guardian's rows against what is left."""
+    lapses.end_unconfirmed(now=timezone.now())
     grants_sweep.sweep(now=timezone.now())
 
 

@@ -16,8 +16,8 @@ from core.errors import Conflict, FieldError, Invalid, NotFound, Refused, Stale
 from core.names import checked_name, fault_in_name
 from core.outgoing import NotReached, check_url
 from core.types import Actor, ActorKind, Json, ObjectRef, Reason
-from tenants.enums import Permission, Role
-from tenants.models import GroupMapping, IdentityProvider, Organization, Project, Team
+from tenants.enums import Origin, Permission, Role
+from tenants.models import GroupMapping, IdentityProvider, Membership, Organization, Project, Team
 from tenants.permissions import Place, authorize
 from tenants.selectors.sign_in import has_second_factor
 from tenants.services.memberships import may_manage
@@ -119,12 +119,16 @@ def save_provider(
 
 @transaction.atomic
 def remove_provider(*, actor: Actor, organization: Organization, now: datetime) -> None:
-    """Take the provider away with its mappings and links; its sessions end. The roles that it gave stay."""
+    """Take the provider away with its mappings and links; its sessions end.
+
+    The roles that it gave stay, as if they had been granted: nobody would confirm them any more.
+    """
     authorize(actor, Permission.MANAGE_SIGN_IN, organization)
     provider = IdentityProvider.objects.select_for_update().first()
     if provider is None:
         raise NotFound("identity_provider", organization.slug)
     before, ref, provider_id = _shown(provider), provider.ref, provider.pk
+    Membership.objects.filter(origin=Origin.SSO).update(origin=Origin.GRANTED)
     provider.delete()
     _end_sessions_of(provider_id)
     audit.record(actor, "identity_provider.removed", ref, now=now, before=before)
