@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from provisioning.drivers.jupyterlab import OPTIONS
 from provisioning.drivers.local import record
 
 SOCKET_PATH_LIMIT = 107
@@ -101,26 +102,11 @@ def jupyterlab(environment: Path) -> LocalImage:
 
 _JUPYTERLAB_START = Path(__file__).with_name("jupyterlab_start.py")
 _JUPYTERLAB_OPTIONS = (
-    "--no-browser",
+    *OPTIONS,
     "--ServerApp.sock={socket}",
     "--ServerApp.sock_mode=0600",
     "--ServerApp.root_dir={home}",
-    "--ServerApp.base_url=/",
-    "--ServerApp.allow_remote_access=True",
-    "--ServerApp.trust_xheaders=True",
-    "--ServerApp.quit_button=False",
-    "--ServerApp.shutdown_no_activity_timeout=0",
-    "--ServerApp.terminals_enabled=True",
-    "--IdentityProvider.token=",
-    "--PasswordIdentityProvider.hashed_password=",
-    "--PasswordIdentityProvider.password_required=False",
     "--KernelManager.transport={transport}",
-    "--LanguageServerManager.autodetect=False",
-    "--MappingKernelManager.cull_idle_timeout=0",
-    "--TerminalManager.cull_inactive_timeout=0",
-    "--LabApp.news_url=None",
-    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-    "--LabApp.extension_manager=readonly",
 )
 
 

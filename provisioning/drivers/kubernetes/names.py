@@ -1,0 +1,61 @@
+"""What our objects are called on a cluster, and the labels they carry. The same for everybody who asks, by id alone."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from provisioning.drivers.base import WorkspaceSpec
+
+DOMAIN: Final = "steelyard.dev"
+MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+MANAGED: Final = {MANAGED_BY: "steelyard"}
+CLUSTER: Final = f"{DOMAIN}/cluster"
+ORGANIZATION: Final = f"{DOMAIN}/organization"
+PROJECT: Final = f"{DOMAIN}/project"
+WORKLOAD: Final = f"{DOMAIN}/workload"
+VOLUME: Final = f"{DOMAIN}/volume"
+INCARNATION: Final = f"{DOMAIN}/incarnation"
+GROUND: Final = f"{DOMAIN}/ground"
+SEEN: Final = f"{DOMAIN}/seen"
+"""Finalizer of our pods: none leaves before its end was seen, so that what it held is known to the second."""
+
+ACCOUNT: Final = "steelyard-workload"
+
+
+def namespace_of(project_id: UUID) -> str:
+    return f"sy-{project_id.hex}"
+
+
+def set_of(workload_id: UUID) -> str:
+    return f"ws-{workload_id.hex}"
+
+
+def pod_of(workload_id: UUID) -> str:
+    return f"{set_of(workload_id)}-0"
+
+
+def claim_of(volume_id: UUID) -> str:
+    return f"vol-{volume_id.hex}"
+
+
+def record_of(workload_id: UUID) -> str:
+    """The annotation of the volume's claim that says what became of the workload."""
+    return f"run.{DOMAIN}/{workload_id.hex}"
+
+
+def place_labels(cluster_id: UUID | None, organization_id: UUID, project_id: UUID) -> dict[str, str]:
+    """`cluster` is our own id of it: two installations that share a cluster never take each other's for strays."""
+    return MANAGED | {
+        CLUSTER: str(cluster_id or ""),
+        ORGANIZATION: str(organization_id),
+        PROJECT: str(project_id),
+    }
+
+
+def labels_of_volume(spec: WorkspaceSpec, cluster_id: UUID | None) -> dict[str, str]:
+    return place_labels(cluster_id, spec.organization_id, spec.project_id) | {VOLUME: str(spec.volume_id)}
+
+
+def labels_of_workload(spec: WorkspaceSpec, cluster_id: UUID | None) -> dict[str, str]:
+    return labels_of_volume(spec, cluster_id) | {WORKLOAD: str(spec.workload_id)}

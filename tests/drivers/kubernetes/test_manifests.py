@@ -1,0 +1,133 @@
+"""The manifests, word by word. To take new ones after a wanted change: STEELYARD_SNAPSHOTS=write pytest (this file)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+import yaml
+
+from provisioning.drivers.base import WorkspaceSpec
+from provisioning.drivers.kubernetes import names, namespaces, workspaces
+from provisioning.drivers.kubernetes.namespaces import INTERNET, Egress, Ground
+from provisioning.drivers.places import Place
+
+SNAPSHOTS = Path(__file__).with_name("snapshots")
+PLACE = Place("kubernetes", UUID(int=0xC), None, (("fast", "nvme"), ("standard", "ceph")))
+SPEC = WorkspaceSpec(
+    workload_id=UUID(int=0xA),
+    organization_id=UUID(int=0xB),
+    project_id=UUID(int=0xD),
+    volume_id=UUID(int=0xE),
+    kind="workspace",
+    image="registry.example/jupyter:1",
+    vcpus=2,
+    memory_gib=8,
+    disk_gib=20,
+    env={"PRICE": "$(HOME) and $5", "HOME": "/elsewhere"},
+)
+WITH_ACCELERATORS = replace(SPEC, accelerator="H100", accelerator_count=2)
+OPEN = Ground(
+    egress=(INTERNET, Egress("10.1.0.0/16", ports=(443, 5432))),
+    pod_security="baseline",
+    limits=(("requests.nvidia.com/gpu", "8"),),
+    pull_secrets=("registry",),
+)
+
+
+def ground(of: Ground) -> tuple[dict[str, object], ...]:
+    return namespaces.manifests(
+        cluster_id=PLACE.cluster_id, organization_id=SPEC.organization_id, project_id=SPEC.project_id, ground=of
+    )
+
+
+WRITTEN = {
+    "namespace": lambda: workspaces.as_yaml(ground(Ground())),
+    "namespace-opened": lambda: workspaces.as_yaml(ground(OPEN)),
+    "volume": lambda: workspaces.as_yaml((workspaces.claim(SPEC, PLACE),)),
+    "workspace": lambda: workspaces.as_yaml((workspaces.workspace(SPEC, PLACE, "run-1"),)),
+    "workspace-with-accelerators": lambda: workspaces.as_yaml(
+        (workspaces.workspace(WITH_ACCELERATORS, PLACE, "run-1"),)
+    ),
+    "exported": lambda: workspaces.exported(SPEC, PLACE, Ground()),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_manifest_reads_as_it_was_agreed(name: str) -> None:
+    written, file = WRITTEN[name](), SNAPSHOTS / f"{name}.yaml"
+    if os.environ.get("STEELYARD_SNAPSHOTS") == "write":
+        file.write_text(written)
+
+    assert written == file.read_text()
+
+
+class TestNames:
+    def test_no_name_is_longer_than_a_label_may_be(self) -> None:
+        widest = UUID(int=2**128 - 1)
+        found = (
+            names.namespace_of(widest),
+            names.pod_of(widest),
+            names.claim_of(widest),
+            f"{names.set_of(widest)}-0123456789",
+        )
+
+        assert max(map(len, found)) <= 63
+        assert len(names.record_of(widest).rpartition("/")[2]) <= 63
+
+    def test_names_come_from_ids_alone(self) -> None:
+        renamed = replace(SPEC, image="other", vcpus=4, env={})
+
+        ours, theirs = (workspaces.workspace(spec, PLACE, "run-1")["metadata"] for spec in (SPEC, renamed))
+
+        assert ours == theirs
+
+
+class TestAWorkspace:
+    def pod(self, spec: WorkspaceSpec) -> dict[str, object]:
+        whole = yaml.safe_load(workspaces.as_yaml((workspaces.workspace(spec, PLACE, "run-1"),)))
+        return whole["spec"]["template"]["spec"]  # type: ignore[no-any-return]
+
+    def test_the_server_listens_on_the_pods_loopback_alone(self) -> None:
+        (container,) = self.pod(SPEC)["containers"]  # type: ignore[misc]
+
+        assert "--ServerApp.ip=127.0.0.1" in container["command"]
+        assert "ports" not in container
+
+    def test_peoples_variables_are_texts_and_do_not_move_the_home(self) -> None:
+        (container,) = self.pod(SPEC)["containers"]  # type: ignore[misc]
+
+        env = {each["name"]: each["value"] for each in container["env"]}
+
+        assert env["PRICE"] == "$$(HOME) and $$5"
+        assert env["HOME"] == "/home/work"
+
+    def test_an_accelerator_is_asked_for_and_its_nodes_alone(self) -> None:
+        pod = self.pod(WITH_ACCELERATORS)
+
+        (container,) = pod["containers"]  # type: ignore[misc]
+
+        assert container["resources"]["limits"]["nvidia.com/gpu"] == "2"
+        assert "NVIDIA-H100-80GB-HBM3" in str(pod["affinity"])
+        assert "nvidia" not in str(self.pod(SPEC))
+
+    def test_a_volume_without_a_class_of_its_tier_takes_the_clusters_own(self) -> None:
+        claim = workspaces.claim(SPEC, replace(PLACE, storage_classes=()))
+
+        assert "storageClassName" not in claim["spec"]  # type: ignore[operator]
+
+
+class TestTheGround:
+    def test_a_pod_security_that_does_not_exist_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="restricted"):
+            ground(Ground(pod_security="none"))
+
+    def test_another_ground_is_another_fingerprint(self) -> None:
+        assert namespaces.fingerprint(ground(Ground())) == namespaces.fingerprint(ground(Ground()))
+        assert namespaces.fingerprint(ground(Ground())) != namespaces.fingerprint(ground(OPEN))
+
+    def test_an_export_needs_nobody_to_let_its_pod_go(self) -> None:
+        assert "finalizers" not in workspaces.exported(SPEC, PLACE, Ground())
