@@ -13,6 +13,7 @@ from django.test import Client
 
 from core.api.shapes import contract_of
 from core.routes import ANONYMOUS, Route, declared
+from tenants.api.place_inputs import ClosingInput
 from tests import house
 from tests.api.ask import send
 from tests.architecture.test_routes import FOREIGN, patterns
@@ -77,6 +78,8 @@ class Address:
             return {**_A_WISH, "quota": str(ids["quota_id"])}
         if isinstance(example, dict) and "project" in example:
             return {**example, "project": f"{tenant.organization.slug}/{ids['project_slug']}"}
+        if contract and contract.input is ClosingInput:
+            return {"slug": tenant.organization.slug}
         return example
 
 
