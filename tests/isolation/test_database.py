@@ -238,25 +238,22 @@ class TestTheWebRole:
             " WHERE grantee = 'steelyard_app' AND privilege_type = 'SELECT' AND column_name ~ 'password|hash|secret'"
         ).fetchall()
 
-        assert (
-            {f"{table}.{column}" for table, column in rows}
-            == {
-                "tenants_user.password",
-                "tenants_accesstoken.secret_hash",
-                "tenants_invitation.secret_hash",
-                "tenants_invitation.mail_secret",  # encrypted, until it is mailed
-                "tenants_identityprovider.client_secret",  # encrypted
-                "core_auditstream.secret",  # encrypted
-                "core_auditstream.former_secret",
-                "core_auditcut.hash",
-                "provisioning_clusteraccess.secret",  # encrypted; the reconciler reads it in the scope of whose work runs there
-                "provisioning_entrycode.code_hash",
-                "provisioning_workspaceentry.cookie_hash",
-                "core_auditevent.hash",
-                "core_auditevent.prev_hash",
-                "core_idempotencykey.body_hash",
-            }
-        )
+        assert {f"{table}.{column}" for table, column in rows} == {
+            "tenants_user.password",
+            "tenants_accesstoken.secret_hash",
+            "tenants_invitation.secret_hash",
+            "tenants_invitation.mail_secret",  # encrypted, until it is mailed
+            "tenants_identityprovider.client_secret",  # encrypted
+            "core_auditstream.secret",  # encrypted
+            "core_auditstream.former_secret",
+            "core_auditcut.hash",
+            "provisioning_clusteraccess.secret",  # encrypted; the reconciler reads it in a tenant's scope
+            "provisioning_entrycode.code_hash",
+            "provisioning_workspaceentry.cookie_hash",
+            "core_auditevent.hash",
+            "core_auditevent.prev_hash",
+            "core_idempotencykey.body_hash",
+        }
 
     def test_keeps_nothing_of_a_scope_when_it_is_over(self, world):
         with scope.of_organization(world.aurora.organization.pk), connection.cursor() as cursor:
