@@ -6,9 +6,9 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-_RANKS = {"slow": 1, "browser": 2, "platform": 3}
-_TOGETHER = ("tests/browser/",)
-"""Folders whose files share one platform; elsewhere a file is by itself."""
+_RANKS = {"slow": 1, "browser": 2, "kube": 3, "platform": 3}
+_TOGETHER = ("tests/browser/", "tests/kube/")
+"""Folders whose files share one platform or one cluster; elsewhere a file is by itself."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

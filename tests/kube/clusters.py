@@ -1,0 +1,105 @@
+"""A Kubernetes for the tests: one that is named by KUBECONFIG, else a lab of the session's own."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kubernetes import client, config
+
+from portal.up.ports import is_free
+from tests.kube.lab.binaries import binaries, lacks
+
+LAB = Path(__file__).parent / "lab" / "lab"
+NODES, PRODUCT = 4, "NVIDIA-H100-80GB-HBM3"
+_PORTS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """A lab that runs, and may be asked for more."""
+
+    folder: Path
+    port: int
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.folder / "admin.kubeconfig"
+
+    def run(self, *words: str) -> str:
+        """`lab up --kueue` adds to it, `lab kubectl …` asks it."""
+        return _call(LAB, *words, folder=self.folder, port=self.port)
+
+    def real_node(self, *words: str) -> str:
+        return _call(LAB.with_name("real-node"), *words, folder=self.folder, port=self.port)
+
+
+def why_no_real_node() -> str:
+    """In one line why no pod can truly run here; empty where one can."""
+    needed = ("containerd", "runc", "iptables", "busybox")
+    missing = [name for name in needed if not shutil.which(name)]
+    if not Path("/usr/lib/cni/bridge").exists():
+        missing.append("containernetworking-plugins")
+    if missing:
+        return f"no real node: {', '.join(missing)} not found (docs/kubernetes-tests.md)"
+    return "no real node: it needs root" if os.geteuid() else ""
+
+
+def why_no_lab() -> str:
+    """In one line why no lab can be started here; empty where one can."""
+    if missing := lacks():
+        return f"{missing} not found, so no Kubernetes was started (docs/kubernetes-tests.md)"
+    if not binaries("control-plane").exists():
+        return "the Kubernetes of the tests is not built yet: tests/kube/lab/lab build"
+    return ""
+
+
+@contextmanager
+def running_lab(folder: Path) -> Iterator[Lab]:
+    """A control plane with fake nodes; it ends with this process, whatever ends that."""
+    lab = Lab(folder, _free_block())
+    try:
+        lab.run("up", "--while", str(os.getpid()), "--fake-nodes", str(NODES))
+        yield lab
+    finally:
+        lab.run("down")
+
+
+def _call(program: Path, *words: str, folder: Path, port: int) -> str:
+    environment = os.environ | {"KUBE_LAB_DIR": str(folder), "KUBE_LAB_PORT": str(port)}
+    done = subprocess.run([program, *words], env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = f"{done.stdout}\n{done.stderr}".strip()
+        raise RuntimeError(f"{program.name} {' '.join(words)}: {said[-2000:]}")
+    return done.stdout.strip()
+
+
+def _free_block() -> int:
+    """Below the ports that the kernel hands out by itself, so that nobody else comes by one of them."""
+    starts = list(range(20_000, 32_000, _PORTS))
+    random.shuffle(starts)
+    return next(start for start in starts if all(is_free(start + offset) for offset in range(_PORTS)))
+
+
+@contextmanager
+def fake_nodes(kubeconfig: str) -> Iterator[None]:
+    """On a cluster that is not ours: the same fake nodes; their pods have no logs, since it cannot reach us."""
+    program: list[str | Path] = [sys.executable, LAB.with_name("fake_kubelet.py"), "--kubeconfig", kubeconfig]
+    pool = ["--pool", f"gpu:{NODES}:8:{PRODUCT}"]
+    core = client.CoreV1Api(config.new_client_from_config(kubeconfig))
+    child = subprocess.Popen([*program, *pool], stdout=subprocess.PIPE)
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline(), f"no fake nodes in {kubeconfig}"
+        yield
+    finally:
+        child.terminate()
+        child.wait()
+        core.delete_collection_node(label_selector="type=fake")
