@@ -282,7 +282,7 @@ class TestALender:
         assert stage.settle(aurora, waiting, machine, clock, seconds=2).state == State.STOPPED
 
     def test_sees_in_the_form_and_by_the_api_that_it_would_wait(self, aurora, clock):
-        form = {"project": "language", "image": "jupyterlab", "name": "mine", "disk_gib": 1, "kind": "workspace"}
+        form = {"project": "language", "image": "jupyterlab", "name": "mine", "disk_gib": "1", "kind": "workspace"}
         page = house.client_for(aurora, "alice").get("/launch/panel", {**form, "shape": "h100-4"}).content.decode()
         body = {"project": "aurora/language", "kind": "workspace", "shape": "h100-4", "image": "jupyterlab"}
         api = house.api_for(aurora, "alice")

@@ -326,7 +326,7 @@ class TestMoves:
         ended = settle(aurora, second, machine, clock, seconds=4)
 
         assert (ended.state, why(ended), machine.starts) == ("stopped", "start_refused", 1)
-        assert "stays in elsewhere" in ended.reason["message"]
+        assert "stays in elsewhere" in str(ended.reason)
         with aurora.scope():
             assert not QuotaHold.objects.exclude(resource="storage_gib").exists()
 
