@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from provisioning.drivers.base import WorkloadDriver
+from provisioning.drivers.kubernetes.driver import KubernetesDriver
 from provisioning.drivers.local.config import LocalConfig, jupyterlab
 from provisioning.drivers.local.driver import LocalDriver
 from provisioning.drivers.places import Place
@@ -55,4 +56,4 @@ def _local(_: Place) -> WorkloadDriver:
     return LocalDriver(LocalConfig(state_dir=state, images={"jupyterlab": jupyterlab(python.parent.parent)}))
 
 
-_MAKERS: dict[str, Callable[[Place], WorkloadDriver]] = {"local": _local}
+_MAKERS: dict[str, Callable[[Place], WorkloadDriver]] = {"local": _local, "kubernetes": KubernetesDriver}

@@ -1,4 +1,4 @@
-"""What every driver promises, as tests. A driver's own module subclasses this and gives a `rig`."""
+"""What every driver promises, as tests. A driver's own module subclasses one of these and gives a `rig`."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from provisioning.drivers.base import (
     VolumeInUse,
     WorkloadDriver,
 )
-from tests.drivers.rig import LocalRig, a_spec
+from tests.drivers.rig import LocalRig, Rig, a_spec
 
 
 class WorkloadContract:
-    def test_it_offers_what_it_says(self, rig: LocalRig) -> None:
+    """What holds also where machines are simulated."""
+
+    def test_it_offers_what_it_says(self, rig: Rig) -> None:
         for protocol in (WorkloadDriver, ReportsActivity, KeepsVolumes, FindsStrays):
             assert isinstance(rig.driver, protocol)
 
-    def test_what_was_never_started_is_absent(self, rig: LocalRig) -> None:
+    def test_what_was_never_started_is_absent(self, rig: Rig) -> None:
         spec = a_spec()
 
         for ask in (rig.driver.observe, rig.driver.ensure_stopped, rig.driver.ensure_absent):
@@ -31,10 +33,10 @@ class WorkloadContract:
         assert rig.driver.endpoint_of(spec) is None
         assert rig.driver.logs(spec, tail=10) == ()
 
-    def test_a_start_says_when_the_capacity_was_bound(self, rig: LocalRig) -> None:
-        spec, before = a_spec(), datetime.now(UTC)
+    def test_a_start_says_when_the_capacity_was_bound(self, rig: Rig) -> None:
+        spec, before = a_spec(), rig.now()
 
-        first = rig.driver.ensure_present(spec)
+        first = rig.bound(spec)
         ready = rig.started(spec)
 
         assert first.started_at is not None
@@ -42,20 +44,20 @@ class WorkloadContract:
         assert ready.phase is Phase.RUNNING
         assert (ready.started_at, ready.incarnation) == (first.started_at, first.incarnation)
 
-    def test_asking_again_changes_nothing(self, rig: LocalRig) -> None:
+    def test_asking_again_changes_nothing(self, rig: Rig) -> None:
         spec = a_spec()
         first = rig.started(spec)
-        processes = rig.processes(spec)
+        processes = rig.held(spec)
 
         again = [rig.driver.ensure_present(spec) for _ in range(5)]
 
         assert {each.incarnation for each in again} == {first.incarnation}
-        assert rig.processes(spec) == processes
+        assert rig.held(spec) == processes
 
-    def test_stopping_ends_all_and_says_when(self, rig: LocalRig) -> None:
+    def test_stopping_ends_all_and_says_when(self, rig: Rig) -> None:
         spec = a_spec()
         ready = rig.started(spec)
-        before = datetime.now(UTC)
+        before = rig.now()
 
         stopped = rig.stopped(spec)
 
@@ -64,39 +66,34 @@ class WorkloadContract:
         assert stopped.started_at == ready.started_at
         assert stopped.ended_at is not None
         assert before <= stopped.ended_at <= datetime.now(UTC)
-        assert rig.processes(spec) == []
+        assert rig.held(spec) == []
         assert rig.driver.endpoint_of(spec) is None
         assert rig.stopped(spec) == stopped
 
-    def test_files_survive_a_stop_and_a_start(self, rig: LocalRig) -> None:
+    def test_a_start_after_a_stop_is_another_run(self, rig: Rig) -> None:
         spec = a_spec()
         first = rig.started(spec)
-        (rig.home(spec) / "notes.txt").write_text("kept")
         rig.stopped(spec)
 
         second = rig.started(spec)
 
-        assert (rig.home(spec) / "notes.txt").read_text() == "kept"
         assert second.incarnation != first.incarnation
         assert second.ended_at is None
 
-    def test_removal_leaves_the_volume_alone(self, rig: LocalRig) -> None:
+    def test_removal_leaves_nothing_and_remembers_the_end(self, rig: Rig) -> None:
         spec = a_spec()
         rig.started(spec)
-        (rig.home(spec) / "notes.txt").write_text("kept")
 
         gone = rig.absent(spec)
 
         assert gone.ended_at is not None
-        assert rig.absent(spec).ended_at == gone.ended_at
-        assert rig.processes(spec) == []
+        assert rig.absent(spec) == gone
+        assert rig.held(spec) == []
         assert rig.driver.logs(spec, tail=10) == ()
-        assert (rig.home(spec) / "notes.txt").read_text() == "kept"
 
-    def test_a_volume_goes_only_when_nothing_holds_it(self, rig: LocalRig) -> None:
+    def test_a_volume_goes_only_when_nothing_holds_it(self, rig: Rig) -> None:
         spec = a_spec()
         rig.started(spec)
-        home = rig.home(spec)
 
         with pytest.raises(VolumeInUse):
             rig.driver.ensure_volume_absent(project_id=spec.project_id, volume_id=spec.volume_id)
@@ -104,11 +101,11 @@ class WorkloadContract:
         for _ in range(2):
             rig.driver.ensure_volume_absent(project_id=spec.project_id, volume_id=spec.volume_id)
 
-        assert not home.exists()
+        assert not rig.keeps_volume(spec)
 
-    def test_a_failed_start_shows_the_last_lines(self, rig: LocalRig) -> None:
+    def test_a_failed_start_shows_the_last_lines(self, rig: Rig) -> None:
         spec = a_spec()
-        (rig.home(spec) / "crash").touch()
+        rig.doom(spec)
 
         failed = rig.failed(spec)
 
@@ -118,15 +115,51 @@ class WorkloadContract:
         assert failed.log_tail == ("the engine is cold", "the last word")
         assert failed.ended_at is not None
 
-    def test_a_failure_stays_until_it_is_acknowledged(self, rig: LocalRig) -> None:
+    def test_a_failure_stays_until_it_is_acknowledged(self, rig: Rig) -> None:
         spec = a_spec()
-        (rig.home(spec) / "crash").touch()
+        rig.doom(spec)
         failed = rig.failed(spec)
-        (rig.home(spec) / "crash").unlink()
+        rig.spare(spec)
 
         assert rig.driver.ensure_present(spec) == failed
         assert rig.stopped(spec).phase is Phase.FAILED
         assert rig.started(spec).incarnation != failed.incarnation
+
+    def test_what_nobody_knows_of_is_found_and_ended(self, rig: Rig) -> None:
+        known, unknown = a_spec(), a_spec()
+        for spec in (known, unknown):
+            rig.started(spec)
+
+        (stray,) = rig.driver.strays([known.workload_id])
+        rig.until_ended(stray)
+
+        assert stray.workload_id == unknown.workload_id
+        assert rig.held(unknown) == []
+        assert rig.driver.strays([known.workload_id]) == ()
+        assert rig.driver.observe(known).ready
+
+
+class ProcessContract(WorkloadContract):
+    """What needs a server that truly runs, whose files can be reached."""
+
+    def test_files_survive_a_stop_and_a_start(self, rig: LocalRig) -> None:
+        spec = a_spec()
+        rig.started(spec)
+        (rig.home(spec) / "notes.txt").write_text("kept")
+        rig.stopped(spec)
+
+        rig.started(spec)
+
+        assert (rig.home(spec) / "notes.txt").read_text() == "kept"
+
+    def test_removal_leaves_the_volume_alone(self, rig: LocalRig) -> None:
+        spec = a_spec()
+        rig.started(spec)
+        (rig.home(spec) / "notes.txt").write_text("kept")
+
+        rig.absent(spec)
+
+        assert (rig.home(spec) / "notes.txt").read_text() == "kept"
 
     def test_a_missing_image_is_named(self, rig: LocalRig) -> None:
         spec = a_spec(image="no-such-image")
@@ -174,16 +207,3 @@ class WorkloadContract:
         assert reading.busy
         assert reading.last_activity == long_ago
         assert reading.connections == 0
-
-    def test_what_nobody_knows_of_is_found_and_ended(self, rig: LocalRig) -> None:
-        known, unknown = a_spec(), a_spec()
-        for spec in (known, unknown):
-            rig.started(spec)
-
-        (stray,) = rig.driver.strays([known.workload_id])
-        rig.until_ended(stray)
-
-        assert stray.workload_id == unknown.workload_id
-        assert rig.processes(unknown) == []
-        assert rig.driver.strays([known.workload_id]) == ()
-        assert rig.driver.observe(known).ready

@@ -5,13 +5,23 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from uuid import UUID, uuid4
 
-from provisioning.drivers.base import Observation, Phase, Stray, WorkspaceSpec
+from provisioning.drivers.base import (
+    FindsStrays,
+    KeepsVolumes,
+    Observation,
+    Phase,
+    ReportsActivity,
+    Stray,
+    WorkloadDriver,
+    WorkspaceSpec,
+)
 from provisioning.drivers.local import places, procfs, record, strays
 from provisioning.drivers.local.config import LocalConfig, LocalImage
 from provisioning.drivers.local.driver import LocalDriver
@@ -72,6 +82,47 @@ def until(ask: Callable[[], T], holds: Callable[[T], object], *, seconds: float 
         time.sleep(0.01)
 
 
+class Offered(WorkloadDriver, ReportsActivity, KeepsVolumes, FindsStrays, Protocol):
+    """What the contract asks of a driver."""
+
+
+class Rig(Protocol):
+    """A driver, and the means to see and to spoil what it runs."""
+
+    @property
+    def driver(self) -> Offered: ...
+
+    def now(self) -> datetime:
+        """As finely as the driver's instants are told."""
+        ...
+
+    def bound(self, spec: WorkspaceSpec) -> Observation:
+        """Asked to be present, and capacity is bound."""
+        ...
+
+    def started(self, spec: WorkspaceSpec) -> Observation: ...
+
+    def stopped(self, spec: WorkspaceSpec) -> Observation: ...
+
+    def failed(self, spec: WorkspaceSpec) -> Observation: ...
+
+    def absent(self, spec: WorkspaceSpec) -> Observation: ...
+
+    def until_ended(self, stray: Stray) -> Observation: ...
+
+    def held(self, spec: WorkspaceSpec) -> Sequence[object]:
+        """What runs of it: processes, pods."""
+        ...
+
+    def keeps_volume(self, spec: WorkspaceSpec) -> bool: ...
+
+    def doom(self, spec: WorkspaceSpec) -> None:
+        """Its next start says two lines and ends with 3."""
+        ...
+
+    def spare(self, spec: WorkspaceSpec) -> None: ...
+
+
 @dataclass
 class LocalRig:
     driver: LocalDriver
@@ -84,6 +135,24 @@ class LocalRig:
         home = places.volume_of(spec.project_id, spec.volume_id, self.config)
         home.mkdir(parents=True, exist_ok=True)
         return home
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def bound(self, spec: WorkspaceSpec) -> Observation:
+        return self.driver.ensure_present(spec)
+
+    def held(self, spec: WorkspaceSpec) -> list[int]:
+        return self.processes(spec)
+
+    def keeps_volume(self, spec: WorkspaceSpec) -> bool:
+        return places.volume_of(spec.project_id, spec.volume_id, self.config).exists()
+
+    def doom(self, spec: WorkspaceSpec) -> None:
+        (self.home(spec) / "crash").touch()
+
+    def spare(self, spec: WorkspaceSpec) -> None:
+        (self.home(spec) / "crash").unlink()
 
     def started(self, spec: WorkspaceSpec, *, seconds: float = 15.0) -> Observation:
         """Present and ready; fails at once where it failed."""

@@ -18,13 +18,13 @@ from provisioning.drivers.base import DriverUnavailable, Observation, Phase, Wor
 from provisioning.drivers.local import places, procfs, record, uids
 from provisioning.drivers.local.config import LocalConfig
 from provisioning.drivers.local.driver import LocalDriver
-from tests.drivers.contract import WorkloadContract
+from tests.drivers.contract import ProcessContract
 from tests.drivers.rig import LocalRig, a_spec, config_in, until
 
 PROMPT_S = 1.5  # a second, and some for a busy machine
 
 
-class TestLocalDriver(WorkloadContract):
+class TestLocalDriver(ProcessContract):
     """Every promise of the contract."""
 
 

@@ -69,7 +69,7 @@ class Api:
             found += rows(page, "items")
         return found
 
-    def text(self, path: str, *, seconds: float = ANSWER_S, **query: str) -> str | None:
+    def text(self, path: str, query: Mapping[str, str], *, seconds: float = ANSWER_S) -> str | None:
         with _Absence():
             return self._call("GET", path, query, seconds=seconds).decode(errors="replace")
         return None
@@ -121,10 +121,8 @@ class Api:
         if self.connection.token:
             headers["Authorization"] = f"Bearer {self.connection.token}"
         url = self.connection.server.rstrip("/") + path + (f"?{urlencode(query)}" if query else "")
-        # The client writes JSON only where the type says so; JSON is YAML too.
-        sent = body if content_type == "application/json" or body is None else json.dumps(body)
         try:
-            answer = client.call_api(method, url, headers, sent, _request_timeout=(CONNECT_S, seconds))
+            answer = client.call_api(method, url, headers, body, _request_timeout=(CONNECT_S, seconds))
             content = bytes(answer.response.data)
         except (ApiException, urllib3.exceptions.HTTPError, OSError) as error:
             raise DriverUnavailable(f"{self.connection.server} does not answer: {_why(error)}") from error

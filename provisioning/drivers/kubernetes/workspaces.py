@@ -65,6 +65,7 @@ def workspace(spec: WorkspaceSpec, place: Place, incarnation: str) -> Json:
             "serviceName": name,
             "podManagementPolicy": "Parallel",
             "revisionHistoryLimit": 1,
+            "updateStrategy": {"type": "OnDelete"},
             "selector": {"matchLabels": {WORKLOAD: str(spec.workload_id)}},
             "template": {"metadata": {"labels": labels, "finalizers": [SEEN]}, "spec": _pod(spec, JUPYTERLAB)},
         },

@@ -21,7 +21,7 @@ AT_REST = ("idle", "dead")
 
 def read(known: Record, socket: Path, *, now: datetime, seconds: float) -> ActivityReading:
     """Every signal, or `ProbeFailed`."""
-    kernels = tuple(_kernel(row) for row in probe.rows(socket, "/api/kernels", seconds=seconds))
+    kernels = tuple(kernel_of(row) for row in probe.rows(socket, "/api/kernels", seconds=seconds))
     terminals = probe.rows(socket, "/api/terminals", seconds=seconds)
     among = procfs.everyone()
     if known.child_pid not in among or known.keeper_pid not in among:
@@ -39,7 +39,7 @@ def read(known: Record, socket: Path, *, now: datetime, seconds: float) -> Activ
     )
 
 
-def _kernel(row: Mapping[str, object]) -> KernelActivity:
+def kernel_of(row: Mapping[str, object]) -> KernelActivity:
     """A kernel that starts, works or is in a state we do not know counts as busy."""
     state, connections = row.get("execution_state"), row.get("connections")
     if not isinstance(state, str) or not isinstance(connections, int):
@@ -47,7 +47,7 @@ def _kernel(row: Mapping[str, object]) -> KernelActivity:
     return KernelActivity(
         name=str(row.get("name", "")),
         busy=state not in AT_REST,
-        last_activity=_instant(row.get("last_activity")),
+        last_activity=instant_of(row.get("last_activity")),
         connections=connections,
     )
 
@@ -67,7 +67,7 @@ def _terminals(
 
 
 def _terminal(row: Mapping[str, object], *, busy: bool) -> TerminalActivity:
-    name, last = str(row.get("name", "")), _instant(row.get("last_activity"))
+    name, last = str(row.get("name", "")), instant_of(row.get("last_activity"))
     return TerminalActivity(name=name, busy=busy, last_activity=last)
 
 
@@ -83,7 +83,7 @@ def _detached(known: Record, server: int, among: Mapping[int, Process]) -> int:
     return len([each for each in below if each.pid not in wrappers])
 
 
-def _instant(value: object) -> datetime | None:
+def instant_of(value: object) -> datetime | None:
     if value is None:
         return None
     if not isinstance(value, str):

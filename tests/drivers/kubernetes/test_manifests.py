@@ -8,11 +8,11 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-import yaml
 
 from provisioning.drivers.base import WorkspaceSpec
 from provisioning.drivers.kubernetes import names, namespaces, workspaces
 from provisioning.drivers.kubernetes.namespaces import INTERNET, Egress, Ground
+from provisioning.drivers.kubernetes.reading import part, rows, words
 from provisioning.drivers.places import Place
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
@@ -88,36 +88,35 @@ class TestNames:
 
 class TestAWorkspace:
     def pod(self, spec: WorkspaceSpec) -> dict[str, object]:
-        whole = yaml.safe_load(workspaces.as_yaml((workspaces.workspace(spec, PLACE, "run-1"),)))
-        return whole["spec"]["template"]["spec"]  # type: ignore[no-any-return]
+        return part(workspaces.workspace(spec, PLACE, "run-1"), "spec", "template", "spec")
+
+    def container(self, spec: WorkspaceSpec) -> dict[str, object]:
+        (container,) = rows(self.pod(spec), "containers")
+        return container
 
     def test_the_server_listens_on_the_pods_loopback_alone(self) -> None:
-        (container,) = self.pod(SPEC)["containers"]  # type: ignore[misc]
+        container = self.container(SPEC)
 
-        assert "--ServerApp.ip=127.0.0.1" in container["command"]
+        assert "--ServerApp.ip=127.0.0.1" in words(container, "command")
         assert "ports" not in container
 
     def test_peoples_variables_are_texts_and_do_not_move_the_home(self) -> None:
-        (container,) = self.pod(SPEC)["containers"]  # type: ignore[misc]
-
-        env = {each["name"]: each["value"] for each in container["env"]}
+        env = {each["name"]: each["value"] for each in rows(self.container(SPEC), "env")}
 
         assert env["PRICE"] == "$$(HOME) and $$5"
         assert env["HOME"] == "/home/work"
 
     def test_an_accelerator_is_asked_for_and_its_nodes_alone(self) -> None:
-        pod = self.pod(WITH_ACCELERATORS)
+        limits = part(self.container(WITH_ACCELERATORS), "resources", "limits")
 
-        (container,) = pod["containers"]  # type: ignore[misc]
-
-        assert container["resources"]["limits"]["nvidia.com/gpu"] == "2"
-        assert "NVIDIA-H100-80GB-HBM3" in str(pod["affinity"])
+        assert limits["nvidia.com/gpu"] == "2"
+        assert "NVIDIA-H100-80GB-HBM3" in str(self.pod(WITH_ACCELERATORS)["affinity"])
         assert "nvidia" not in str(self.pod(SPEC))
 
     def test_a_volume_without_a_class_of_its_tier_takes_the_clusters_own(self) -> None:
         claim = workspaces.claim(SPEC, replace(PLACE, storage_classes=()))
 
-        assert "storageClassName" not in claim["spec"]  # type: ignore[operator]
+        assert "storageClassName" not in part(claim, "spec")
 
 
 class TestTheGround:

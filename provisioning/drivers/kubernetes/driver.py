@@ -1,0 +1,212 @@
+"""The Kubernetes driver: a workload is a set of one pod on a claim of its own, in its project's namespace.
+
+What is so is read from the cluster at each call; what was decided is on record with the claim (see record.py). A pod
+has a finalizer of ours, so that it waits to be seen when it has ended: no run ends and none begins unnoticed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, TypeVar
+from uuid import UUID
+
+from provisioning.drivers.base import (
+    ActivityReading,
+    DriverUnavailable,
+    Endpoint,
+    LogPiece,
+    Observation,
+    Phase,
+    ProbeFailed,
+    Reason,
+    Stray,
+    VolumeInUse,
+    WorkspaceSpec,
+)
+from provisioning.drivers.kubernetes import activity, logs, starting, status, tunnel
+from provisioning.drivers.kubernetes.client import Api, Refused
+from provisioning.drivers.kubernetes.names import CLUSTER, MANAGED_BY, VOLUME, claim_of, namespace_of
+from provisioning.drivers.kubernetes.namespaces import Ground
+from provisioning.drivers.kubernetes.objects import path
+from provisioning.drivers.kubernetes.reading import Json, text
+from provisioning.drivers.kubernetes.record import Record, Stage
+from provisioning.drivers.kubernetes.servers import PORT
+from provisioning.drivers.kubernetes.settling import Settled, finish, settle
+from provisioning.drivers.kubernetes.view import Overtaken, Spot, end, look, write
+from provisioning.drivers.places import Place
+
+T = TypeVar("T")
+TRIES: Final = 5
+PROMPT_S: Final = 1.0
+STEP_S: Final = 0.05
+ENDING_LAST = Reason("last_run_ending", "What is left of its last run is ending.")
+
+
+class KubernetesDriver:
+    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, KeepsVolumes, FindsStrays and StatesCaveats."""
+
+    def __init__(self, place: Place, ground: Ground | None = None) -> None:
+        if place.connection is None:
+            raise DriverUnavailable("It is not known how this cluster is reached.")
+        self.place = place
+        self.ground = ground or Ground()
+        self.api = Api(place.connection)
+
+    def caveats(self) -> tuple[str, ...]:
+        return ("A command that works silently in a terminal is not seen as work: only what terminals print is.",)
+
+    def observe(self, spec: WorkspaceSpec) -> Observation:
+        return self._settled(Spot.of(spec)).observation
+
+    def ensure_present(self, spec: WorkspaceSpec) -> Observation:
+        return self._again(lambda: self._present(spec))
+
+    def ensure_stopped(self, spec: WorkspaceSpec) -> Observation:
+        return self._ended(Spot.of(spec), absent=False)
+
+    def ensure_absent(self, spec: WorkspaceSpec) -> Observation:
+        return self._ended(Spot.of(spec), absent=True)
+
+    def endpoint_of(self, spec: WorkspaceSpec) -> Endpoint | None:
+        """A socket of this process: what connects to it goes through the API server to the pod's loopback."""
+        pod = self._serving(Spot.of(spec))
+        return None if pod is None else Endpoint(unix_socket=str(self._socket(pod)))
+
+    def logs(self, spec: WorkspaceSpec, *, tail: int) -> tuple[str, ...]:
+        view = look(self.api, Spot.of(spec))
+        if view.pods:
+            return logs.tail_of(self.api, view.pods[-1], lines=tail)
+        absent = view.record is None or view.record.absent
+        return () if absent or view.record is None or tail <= 0 else view.record.tail[-tail:]
+
+    def log_after(self, spec: WorkspaceSpec, mark: str, *, whole: bool) -> LogPiece:
+        pod = self.api.get(Spot.of(spec).pod_path)
+        return LogPiece((), mark) if pod is None else logs.after(self.api, pod, mark, whole=whole)
+
+    def activity(self, spec: WorkspaceSpec, *, now: datetime) -> ActivityReading:
+        pod = self._serving(Spot.of(spec))
+        if pod is None:
+            raise ProbeFailed("the server is not running")
+        return activity.read(self._socket(pod), now=now)
+
+    def ensure_volume_absent(self, *, project_id: UUID, volume_id: UUID) -> None:
+        namespace, selector = namespace_of(project_id), f"{VOLUME}={volume_id}"
+        for kind in ("StatefulSet", "Pod"):
+            if self.api.list(path(kind, namespace), labelSelector=selector):
+                raise VolumeInUse(f"volume {volume_id} is held by a workload on the cluster")
+        self.api.delete(path("PersistentVolumeClaim", namespace, claim_of(volume_id)))
+
+    def strays(self, known: Collection[UUID]) -> tuple[Stray, ...]:
+        """What is on the cluster of ours, is not among the known and has not ended."""
+        found: dict[UUID, Stray] = {}
+        for thing in self._all_of_ours():
+            spot = Spot.in_labels(thing)
+            if spot is not None and spot.workload_id not in known:
+                began = status.started_at(thing)
+                before = found.get(spot.workload_id)
+                if began is None and before is not None:
+                    began = before.started_at
+                found[spot.workload_id] = Stray(spot.workload_id, (), began)
+        return tuple(found.values())
+
+    def end_stray(self, stray: Stray) -> Observation:
+        spots = {Spot.in_labels(thing) for thing in self._all_of_ours()}
+        ends = [self._ended(spot, absent=False) for spot in spots if spot and spot.workload_id == stray.workload_id]
+        return ends[0] if ends else Observation(Phase.ABSENT)
+
+    def _present(self, spec: WorkspaceSpec) -> Observation:
+        spot = Spot.of(spec)
+        view = look(self.api, spot)
+        record = view.record
+        if record is not None and not (record.stage is Stage.ENDED and record.acknowledged):
+            if record.stage is Stage.LIVE and view.set is None and not record.pod:
+                return self._set_up(spec, spot, record)
+            return settle(self.api, spot, view, now=_now()).observation
+        if not view.empty:
+            finish(self.api, spot, view)
+            return Observation(Phase.STARTING, reason=ENDING_LAST)
+        try:
+            starting.lay_ground(self.api, spec, self.place, self.ground)
+            claim = starting.claim_volume(self.api, spec, self.place, view.claim)
+        except Refused as refused:
+            return Observation(Phase.FAILED, reason=starting.refusal(refused))
+        return self._set_up(spec, spot, starting.begin(self.api, spec, claim, record))
+
+    def _set_up(self, spec: WorkspaceSpec, spot: Spot, record: Record) -> Observation:
+        refused = starting.set_up(self.api, spec, self.place, record)
+        if refused is None:
+            return Observation(Phase.STARTING, incarnation=record.incarnation)
+        view = look(self.api, spot)
+        if view.claim is None or view.record != record:
+            raise Overtaken
+        write(self.api, spot, view.claim, refused)
+        return refused.observation()
+
+    def _settled(self, spot: Spot) -> Settled:
+        return self._again(lambda: settle(self.api, spot, look(self.api, spot), now=_now()))
+
+    def _ended(self, spot: Spot, *, absent: bool) -> Observation:
+        """Ask it to end and watch for a moment. A node that does not answer is waited for: it may still run."""
+        deadline = time.monotonic() + PROMPT_S
+        while True:
+            settled = self._again(lambda: self._asked_to_end(spot, absent=absent))
+            if settled.clear or time.monotonic() > deadline:
+                return settled.observation
+            time.sleep(STEP_S)
+
+    def _asked_to_end(self, spot: Spot, *, absent: bool) -> Settled:
+        view = look(self.api, spot)
+        record, now = view.record, _now()
+        if record is None or view.claim is None:
+            finish(self.api, spot, view)
+            return Settled(Observation(Phase.ABSENT if view.empty else Phase.STOPPING), clear=view.empty)
+        if record.stage is Stage.LIVE:
+            first = settle(self.api, spot, view, now=now)  # it may have ended before anybody asked
+            if first.record != record or first.record.stage is not Stage.LIVE:
+                raise Overtaken
+            lost = first.observation.reason is not None and first.observation.reason.code == "node_lost"
+            alive_at = record.alive_at if lost else now
+            write(self.api, spot, view.claim, replace(record, stage=Stage.ENDING, alive_at=alive_at))
+            end(self.api, spot, view)
+            return Settled(replace(first.observation, phase=Phase.STOPPING, ready=False))
+        settled = settle(self.api, spot, view, now=now)
+        ended = settled.record
+        if settled.clear and ended is not None and ended == record:
+            wanted = replace(ended, acknowledged=True, absent=ended.absent or absent)
+            if wanted != ended:
+                write(self.api, spot, view.claim, wanted)
+            return Settled(wanted.observation(), wanted, clear=True)
+        return replace(settled, clear=False)
+
+    def _serving(self, spot: Spot) -> Json | None:
+        pod = self.api.get(spot.pod_path)
+        if pod is None or text(pod, "metadata", "deletionTimestamp"):
+            return None
+        return pod if status.verdict(pod, served=True).phase is Phase.RUNNING else None
+
+    def _socket(self, pod: Json) -> Path:
+        assert self.place.connection is not None
+        return tunnel.socket_to(self.place.connection, pod, PORT)
+
+    def _all_of_ours(self) -> list[Json]:
+        selector = f"{MANAGED_BY}=steelyard,{CLUSTER}={self.place.cluster_id or ''}"
+        return [thing for kind in ("StatefulSet", "Pod") for thing in self.api.list(path(kind), labelSelector=selector)]
+
+    def _again(self, act: Callable[[], T]) -> T:
+        """Whoever was overtaken looks again. What the cluster refuses beside a start is unknown, never gone."""
+        for number in range(TRIES):
+            try:
+                return act()
+            except Overtaken:
+                time.sleep(STEP_S * number)
+            except Refused as refused:
+                raise DriverUnavailable(f"The cluster refuses: {refused.message}") from refused
+        raise DriverUnavailable("Several processes decide about this workload at once.")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,161 @@
+"""Makes the record true: what is seen of a run is noted, what has ended is cleared, and only then called ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from provisioning.drivers.base import Observation, Phase, Reason
+from provisioning.drivers.kubernetes import logs, status
+from provisioning.drivers.kubernetes.client import Api
+from provisioning.drivers.kubernetes.names import INCARNATION
+from provisioning.drivers.kubernetes.reading import Json, labels_of, text
+from provisioning.drivers.kubernetes.record import Record, Stage
+from provisioning.drivers.kubernetes.status import Verdict
+from provisioning.drivers.kubernetes.view import Overtaken, Spot, View, end, events_of, let_go, node_of, write
+
+GONE: Final = Reason("removed_on_cluster", "Somebody removed its pod on the cluster.")
+OVER: Final = (Phase.STOPPED, Phase.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What is so. `record` as it was when this was read; `clear`: nothing is left, and the record says so."""
+
+    observation: Observation
+    record: Record | None = None
+    clear: bool = False
+
+
+def settle(api: Api, spot: Spot, view: View, *, now: datetime) -> Settled:
+    """One step towards the truth. Raises Overtaken where another one made it first."""
+    record = view.record
+    if record is None or view.claim is None:
+        return Settled(Observation(Phase.ABSENT), clear=view.empty)
+    if record.stage is Stage.ENDED:
+        finish(api, spot, view)
+        return Settled(record.observation() if view.empty else _still_ending(record), record, clear=view.empty)
+    pods = [pod for pod in view.pods if _run_of(pod) == record.incarnation]
+    if record.stage is Stage.ENDING:
+        return _ending(api, spot, view, pods, now=now)
+    finish(api, spot, _of_other_runs(view, record.incarnation))
+    if not pods:
+        return _without_pod(api, spot, view)
+    return _with_pod(api, spot, view, pods[-1], now=now)
+
+
+def _of_other_runs(view: View, incarnation: str) -> View:
+    """What somebody made who came too late: it is no part of this run."""
+    own = view.set if view.set is not None and _run_of(view.set) != incarnation else None
+    return View(None, own, tuple(pod for pod in view.pods if _run_of(pod) != incarnation), None)
+
+
+def _run_of(thing: Json) -> str:
+    return text(labels_of(thing), INCARNATION)
+
+
+def finish(api: Api, spot: Spot, view: View) -> None:
+    """Clear what no record stands for, or what one left behind."""
+    end(api, spot, view)
+    let_go(api, spot, [pod for pod in view.pods if status.is_over(pod)])
+
+
+def _without_pod(api: Api, spot: Spot, view: View) -> Settled:
+    record, claim = view.record, view.claim
+    assert record is not None
+    assert claim is not None
+    if record.pod:  # it had one: look for it once more, after the record was read
+        if api.get(spot.pod_path) is not None:
+            raise Overtaken
+        return _over(api, spot, view, Verdict(Phase.STOPPED, over=True, reason=GONE), alive_at=record.alive_at)
+    reason = status.without_pod(events_of(api, view.set)) if view.set is not None else None
+    return Settled(Observation(Phase.STARTING, reason=reason, incarnation=record.incarnation), record)
+
+
+def _with_pod(api: Api, spot: Spot, view: View, pod: Json, *, now: datetime) -> Settled:
+    record, claim = view.record, view.claim
+    assert record is not None
+    assert claim is not None
+    node = node_of(api, pod)
+    seen = status.verdict(pod, served=record.served, node_ready=node.reports)
+    alive_at = record.alive_at if seen.over else now if node.reports else node.heard_at
+    if seen.phase in OVER:
+        return _over(api, spot, view, seen, alive_at=alive_at)
+    noted = replace(
+        record,
+        pod=text(pod, "metadata", "uid"),
+        started_at=record.started_at or seen.started_at,
+        served=record.served or seen.served,
+    )
+    if noted != record:
+        write(api, spot, claim, replace(noted, alive_at=alive_at))
+    reason = seen.reason
+    if status.waits_for_volume(reason):
+        reason = status.with_volume(claim, events_of(api, claim)) or reason
+    observation = Observation(
+        phase=seen.phase,
+        started_at=noted.started_at,
+        ready=seen.ready,
+        reason=reason,
+        incarnation=noted.incarnation,
+    )
+    return Settled(observation, record)
+
+
+def _over(api: Api, spot: Spot, view: View, seen: Verdict, *, alive_at: datetime | None) -> Settled:
+    """It ended unasked: note why before anything of it is cleared."""
+    record, claim = view.record, view.claim
+    assert record is not None
+    assert claim is not None
+    ending = replace(
+        record,
+        stage=Stage.ENDING,
+        started_at=record.started_at or seen.started_at,
+        alive_at=alive_at,
+        outcome=seen.phase,
+        reason=seen.reason,
+        tail=_tail(api, view) if seen.phase is Phase.FAILED else (),
+    )
+    write(api, spot, claim, ending)
+    end(api, spot, view)
+    return Settled(_still_ending(ending), ending)
+
+
+def _ending(api: Api, spot: Spot, view: View, pods: list[Json], *, now: datetime) -> Settled:
+    record, claim = view.record, view.claim
+    assert record is not None
+    assert claim is not None
+    end(api, spot, view)
+    if any(not status.is_over(pod) for pod in view.pods):
+        return Settled(_still_ending(record), record)
+    ended = _with_end(record, pods, now=now)
+    if view.empty:
+        ended = replace(ended, stage=Stage.ENDED)
+    if ended != record:
+        write(api, spot, claim, ended)
+    let_go(api, spot, view.pods)
+    if not view.empty:
+        return Settled(_still_ending(record), record)
+    return Settled(ended.observation(), ended)
+
+
+def _with_end(record: Record, pods: list[Json], *, now: datetime) -> Record:
+    """The end of the last process where its node told it, else the last instant at which it certainly lived."""
+    started = record.started_at or next((at for pod in pods if (at := status.started_at(pod))), None)
+    if started is None or record.ended_at is not None:
+        return replace(record, started_at=started)
+    told = [at for pod in pods if (at := status.ended_at(pod))]
+    certain = [at for pod in pods if (at := status.alive_at(pod))]
+    last = max(told) if told else max([*certain, record.alive_at or started])
+    return replace(record, started_at=started, ended_at=max(started, min(last, now)))
+
+
+def _still_ending(record: Record) -> Observation:
+    return Observation(
+        Phase.STOPPING, started_at=record.started_at, reason=record.reason, incarnation=record.incarnation
+    )
+
+
+def _tail(api: Api, view: View) -> tuple[str, ...]:
+    return logs.last_words(api, view.pods[-1]) if view.pods else ()

@@ -1,0 +1,160 @@
+"""What of a workload is on the cluster, and the few changes that are made to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from provisioning.drivers.base import WorkspaceSpec
+from provisioning.drivers.kubernetes import record as records
+from provisioning.drivers.kubernetes.client import Api, Refused
+from provisioning.drivers.kubernetes.names import (
+    SEEN,
+    VOLUME,
+    WORKLOAD,
+    claim_of,
+    namespace_of,
+    pod_of,
+    record_of,
+    set_of,
+)
+from provisioning.drivers.kubernetes.objects import path
+from provisioning.drivers.kubernetes.reading import Json, condition, instant, labels_of, name_of, text, words
+from provisioning.drivers.kubernetes.record import Record
+
+RECORDER = "steelyard-record"
+"""A field manager of its own: applying the claim again never takes the record away."""
+
+
+class Overtaken(Exception):
+    """Somebody else changed it since it was read. Look again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where on the cluster a workload is."""
+
+    namespace: str
+    workload_id: UUID
+    volume_id: UUID
+
+    @classmethod
+    def of(cls, spec: WorkspaceSpec) -> Spot:
+        return cls(namespace_of(spec.project_id), spec.workload_id, spec.volume_id)
+
+    @classmethod
+    def in_labels(cls, thing: Json) -> Spot | None:
+        """None where the labels are not ours."""
+        labels = labels_of(thing)
+        try:
+            ids = UUID(text(labels, WORKLOAD)), UUID(text(labels, VOLUME))
+        except ValueError:
+            return None
+        return cls(text(thing, "metadata", "namespace"), *ids)
+
+    @property
+    def set_path(self) -> str:
+        return path("StatefulSet", self.namespace, set_of(self.workload_id))
+
+    @property
+    def pod_path(self) -> str:
+        return path("Pod", self.namespace, pod_of(self.workload_id))
+
+    @property
+    def claim_path(self) -> str:
+        return path("PersistentVolumeClaim", self.namespace, claim_of(self.volume_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Whether a pod's node still reports, and when the control plane last heard of one that does not."""
+
+    reports: bool
+    heard_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """All of a workload at one look. `record` is what the claim says of it."""
+
+    claim: Json | None
+    set: Json | None
+    pods: tuple[Json, ...]
+    record: Record | None
+
+    @property
+    def empty(self) -> bool:
+        return self.set is None and not self.pods
+
+
+def look(api: Api, spot: Spot) -> View:
+    """The record is read last: what it says of the others is never older than they are."""
+    selector = f"{WORKLOAD}={spot.workload_id}"
+    pods = tuple(api.list(path("Pod", spot.namespace), labelSelector=selector))
+    own = api.get(spot.set_path)
+    claim = api.get(spot.claim_path)
+    return View(claim, own, pods, records.in_claim(claim, record_of(spot.workload_id)))
+
+
+def write(api: Api, spot: Spot, claim: Json, record: Record) -> None:
+    """Raises Overtaken where the claim is not as it was read."""
+    change = {
+        "metadata": {
+            "resourceVersion": text(claim, "metadata", "resourceVersion"),
+            "annotations": {record_of(spot.workload_id): records.dumped(record)},
+        }
+    }
+    try:
+        if api.merge(spot.claim_path, change, manager=RECORDER) is None:
+            raise Overtaken
+    except Refused as refused:
+        if refused.status == 409:
+            raise Overtaken from refused
+        raise
+
+
+def end(api: Api, spot: Spot, view: View) -> None:
+    """Ask all of it to end. The set leaves last: while it is there something of it may be."""
+    if view.set is not None and not text(view.set, "metadata", "deletionTimestamp"):
+        api.delete(spot.set_path, propagationPolicy="Foreground", preconditions={"uid": _uid(view.set)})
+    for pod in view.pods:
+        if not text(pod, "metadata", "deletionTimestamp"):
+            api.delete(path("Pod", spot.namespace, name_of(pod)), preconditions={"uid": _uid(pod)})
+
+
+def let_go(api: Api, spot: Spot, pods: Sequence[Json]) -> None:
+    """Take our finalizer from pods whose end is on record."""
+    for pod in pods:
+        finalizers = words(pod, "metadata", "finalizers")
+        if SEEN not in finalizers:
+            continue
+        others = [finalizer for finalizer in finalizers if finalizer != SEEN]
+        version = text(pod, "metadata", "resourceVersion")
+        change = {"metadata": {"uid": _uid(pod), "resourceVersion": version, "finalizers": others or None}}
+        try:
+            api.merge(path("Pod", spot.namespace, name_of(pod)), change)
+        except Refused as refused:
+            if refused.status != 409:
+                raise
+
+
+def events_of(api: Api, thing: Json) -> list[Json]:
+    namespace = text(thing, "metadata", "namespace")
+    return api.list(path("Event", namespace), fieldSelector=f"involvedObject.uid={_uid(thing)}")
+
+
+def node_of(api: Api, pod: Json) -> Node:
+    """Asked for only where the pod is not well."""
+    name = text(pod, "spec", "nodeName")
+    if not name or condition(pod, "Ready").get("status") == "True":
+        return Node(reports=True)
+    ready = condition(api.get(f"/api/v1/nodes/{name}"), "Ready")
+    if ready.get("status") != "Unknown":
+        return Node(reports=True)
+    return Node(reports=False, heard_at=instant(ready, "lastHeartbeatTime"))
+
+
+def _uid(thing: Json) -> str:
+    return text(thing, "metadata", "uid")

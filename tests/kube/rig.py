@@ -1,0 +1,198 @@
+"""The Kubernetes driver on simulated nodes: pods seem to run there, and do what annotations of the test say."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+from unittest.mock import patch
+from uuid import UUID, uuid4
+
+import yaml
+
+from provisioning.drivers.base import Observation, Phase, Stray, WorkspaceSpec
+from provisioning.drivers.kubernetes import workspaces
+from provisioning.drivers.kubernetes.client import Api
+from provisioning.drivers.kubernetes.driver import KubernetesDriver
+from provisioning.drivers.kubernetes.names import WORKLOAD, claim_of, namespace_of
+from provisioning.drivers.kubernetes.objects import path
+from provisioning.drivers.kubernetes.reading import Json, name_of, part, rows, text, words
+from provisioning.drivers.places import Connection, Place
+from tests.drivers.rig import SETTLED, until
+
+CLASS: Final = "steelyard-tests"
+DOOMED: Final = {
+    "fake-kubelet/ready-after": "60",
+    "fake-kubelet/fail-after": "0.1",
+    "fake-kubelet/exit-code": "3",
+    "fake-kubelet/log": "the engine is cold\nthe last word",
+}
+
+
+def connection_in(kubeconfig: Path) -> Connection:
+    """Of an administrator's kubeconfig with everything in it."""
+    found = yaml.safe_load(kubeconfig.read_text())
+    cluster, user = found["clusters"][0]["cluster"], found["users"][0]["user"]
+
+    def pem(where: Mapping[str, str], name: str) -> str:
+        return base64.b64decode(where.get(name, "")).decode()
+
+    return Connection(
+        server=cluster["server"],
+        ca_pem=pem(cluster, "certificate-authority-data"),
+        token=user.get("token", ""),
+        client_certificate_pem=pem(user, "client-certificate-data"),
+        client_key_pem=pem(user, "client-key-data"),
+    )
+
+
+@dataclass
+class KubeRig:
+    """One of several on a cluster: each has a cluster id of its own, so that none sees another's."""
+
+    connection: Connection
+    notes: dict[UUID, dict[str, str]] = field(default_factory=dict)
+    namespaces: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.api = Api(self.connection)
+        self.driver = KubernetesDriver(Place("kubernetes", uuid4(), self.connection, (("standard", CLASS),)))
+        storage: Json = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": CLASS}}
+        late: Json = {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
+        self.api.apply(f"/apis/storage.k8s.io/v1/storageclasses/{CLASS}", storage | late)
+
+    def now(self) -> datetime:
+        """The API server writes whole seconds."""
+        return datetime.now(UTC).replace(microsecond=0)
+
+    def present(self, spec: WorkspaceSpec) -> Observation:
+        self.give_disk(spec)
+        return self.driver.ensure_present(spec)
+
+    def bound(self, spec: WorkspaceSpec) -> Observation:
+        self.present(spec)
+        return until(lambda: self.driver.observe(spec), lambda o: o.started_at)
+
+    def started(self, spec: WorkspaceSpec) -> Observation:
+        self.present(spec)
+        seen = until(lambda: self.driver.observe(spec), lambda o: o.ready or o.phase in SETTLED)
+        assert seen.ready, seen
+        return seen
+
+    def stopped(self, spec: WorkspaceSpec) -> Observation:
+        return until(lambda: self.driver.ensure_stopped(spec), lambda o: o.phase in SETTLED)
+
+    def failed(self, spec: WorkspaceSpec) -> Observation:
+        self.present(spec)
+        return until(lambda: self.driver.observe(spec), lambda o: o.phase is Phase.FAILED)
+
+    def absent(self, spec: WorkspaceSpec) -> Observation:
+        return until(lambda: self.driver.ensure_absent(spec), lambda o: o.phase is Phase.ABSENT)
+
+    def until_ended(self, stray: Stray) -> Observation:
+        return until(lambda: self.driver.end_stray(stray), lambda o: o.phase in SETTLED)
+
+    def held(self, spec: WorkspaceSpec) -> list[str]:
+        return [text(pod, "metadata", "uid") for pod in self.pods(spec)]
+
+    def pods(self, spec: WorkspaceSpec) -> list[Json]:
+        return self.api.list(path("Pod", namespace_of(spec.project_id)), labelSelector=_of(spec))
+
+    def pod(self, spec: WorkspaceSpec) -> Json:
+        (pod,) = until(lambda: self.pods(spec), len)
+        return pod
+
+    def patch_status(self, where: str, condition: Mapping[str, str]) -> None:
+        """Set one condition, as its owner would."""
+        whole = [row for row in rows(self.api.get(where), "status", "conditions") if row["type"] != condition["type"]]
+        self.api.merge(f"{where}/status", {"status": {"conditions": [*whole, dict(condition)]}})
+
+    def keeps_volume(self, spec: WorkspaceSpec) -> bool:
+        where = path("PersistentVolumeClaim", namespace_of(spec.project_id), claim_of(spec.volume_id))
+        return until(lambda: self.api.get(where), lambda claim: claim is None) is not None
+
+    def note(self, spec: WorkspaceSpec, **notes: str) -> None:
+        """How its next pod behaves: `start_after="2"` is fake-kubelet/start-after."""
+        self.notes[spec.workload_id] = {f"fake-kubelet/{k.replace('_', '-')}": value for k, value in notes.items()}
+
+    def doom(self, spec: WorkspaceSpec) -> None:
+        self.notes[spec.workload_id] = DOOMED
+
+    def spare(self, spec: WorkspaceSpec) -> None:
+        self.notes.pop(spec.workload_id)
+
+    def give_disk(self, spec: WorkspaceSpec) -> None:
+        """There is no provisioner: a disk is laid ready for the claim."""
+        name, namespace = claim_of(spec.volume_id), namespace_of(spec.project_id)
+        self.namespaces.add(namespace)
+        disk = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name},
+            "spec": {
+                "capacity": {"storage": f"{spec.disk_gib}Gi"},
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": CLASS,
+                "hostPath": {"path": f"/var/lib/{name}"},
+                "claimRef": {"name": name, "namespace": namespace},
+            },
+        }
+        where = f"/api/v1/persistentvolumes/{name}"
+        if self.api.get(where) is None:
+            self.api.apply(where, disk)
+
+    def everything_of(self, spec: WorkspaceSpec) -> list[str]:
+        """All objects of all kinds that the API server has, with the workload's label."""
+        found = []
+        for kind in self.kinds():
+            found += [f"{kind} {name_of(thing)}" for thing in self.api.list(kind, labelSelector=_of(spec))]
+        return found
+
+    def kinds(self) -> list[str]:
+        """Where each listable kind of the cluster is listed."""
+        groups = rows(self.api.get("/apis"), "groups")
+        versions = [f"/apis/{text(group, 'preferredVersion', 'groupVersion')}" for group in groups]
+        return [
+            f"{version}/{text(kind, 'name')}"
+            for version in ("/api/v1", *versions)
+            for kind in rows(self.api.get(version), "resources")
+            if "list" in words(kind, "verbs")
+        ]
+
+    @contextmanager
+    def playing(self) -> Iterator[None]:
+        """The tests' notes are on every pod, and every pod goes to a simulated node."""
+        written = workspaces.workspace
+
+        def noted(spec: WorkspaceSpec, place: Place, incarnation: str) -> Json:
+            manifest = written(spec, place, incarnation)
+            template = part(manifest, "spec", "template")
+            part(template, "metadata")["annotations"] = self.notes.get(spec.workload_id, {})
+            part(template, "spec")["nodeSelector"] = {"type": "fake"}
+            return manifest
+
+        with patch.object(workspaces, "workspace", noted):
+            yield
+
+    def clear(self) -> None:
+        for stray in self.driver.strays([]):
+            self.until_ended(stray)
+        for namespace in self.namespaces:
+            self.api.delete(path("Namespace", name=namespace))
+            for claim in self.api.list(path("PersistentVolumeClaim", namespace)):
+                self.api.delete(f"/api/v1/persistentvolumes/{name_of(claim)}")
+
+
+def api_server_of(kubeconfig: Path) -> int | None:
+    """The process of a lab's API server; None on any other cluster."""
+    record = kubeconfig.parent / "run" / "kube-apiserver.json"
+    return int(json.loads(record.read_text())["pid"]) if record.exists() else None
+
+
+def _of(spec: WorkspaceSpec) -> str:
+    return f"{WORKLOAD}={spec.workload_id}"
