@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -24,7 +24,7 @@ import yarl
 from provisioning.drivers.base import DriverUnavailable
 from provisioning.drivers.kubernetes.client import tls_context
 from provisioning.drivers.kubernetes.objects import path
-from provisioning.drivers.kubernetes.reading import Json, name_of, text
+from provisioning.drivers.kubernetes.reading import name_of, text
 from provisioning.drivers.places import Connection
 
 PROTOCOL: Final = "v4.channel.k8s.io"
@@ -62,7 +62,7 @@ _lock = threading.Lock()
 _by_process: dict[int, _Tunnels] = {}
 
 
-def socket_to(connection: Connection, pod: Json, port: int) -> Path:
+def socket_to(connection: Connection, pod: Mapping[str, object], port: int) -> Path:
     """A socket that leads to the pod's port, as long as that pod lives. Asked again: the same."""
     with _lock:
         tunnels = _by_process.get(os.getpid()) or _begin()
@@ -143,7 +143,10 @@ async def _bridge(way: _Way, reader: asyncio.StreamReader, writer: asyncio.Strea
                 timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_S),
             )
         async with remote:
-            await _until_either_ends(_up(reader, remote), _down(remote, writer))
+            try:
+                await _until_either_ends(_up(reader, remote), _down(remote, writer))
+            finally:
+                writer.close()  # at once, and not after the other side's farewell
 
 
 async def _until_either_ends(*ways: Coroutine[None, None, None]) -> None:
