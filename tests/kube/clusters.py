@@ -37,18 +37,22 @@ class Lab:
         """`lab up --kueue` adds to it, `lab kubectl …` asks it."""
         return _call(LAB, *words, folder=self.folder, port=self.port)
 
-    def real_node(self, *words: str) -> str:
-        return _call(LAB.with_name("real-node"), *words, folder=self.folder, port=self.port)
+    def real_node(self, *words: str, venv: Path) -> str:
+        program = LAB.with_name("real-node")
+        return _call(program, *words, folder=self.folder, port=self.port, REAL_NODE_VENV=str(venv.resolve()))
 
 
 def why_no_real_node() -> str:
     """In one line why no pod can truly run here; empty where one can."""
-    needed = ("containerd", "runc", "iptables", "busybox")
-    missing = [name for name in needed if not shutil.which(name)]
+    needed = ("containerd", "runc", "iptables", "busybox", "sysctl", "ip")
+    places = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+    missing = [name for name in needed if not shutil.which(name, path=places)]
     if not Path("/usr/lib/cni/bridge").exists():
         missing.append("containernetworking-plugins")
     if missing:
         return f"no real node: {', '.join(missing)} not found (docs/kubernetes-tests.md)"
+    if Path("/sys/class/net/cni0").exists():
+        return "no real node: another one runs on this machine"
     return "no real node: it needs root" if os.geteuid() else ""
 
 
@@ -72,8 +76,8 @@ def running_lab(folder: Path) -> Iterator[Lab]:
         lab.run("down")
 
 
-def _call(program: Path, *words: str, folder: Path, port: int) -> str:
-    environment = os.environ | {"KUBE_LAB_DIR": str(folder), "KUBE_LAB_PORT": str(port)}
+def _call(program: Path, *words: str, folder: Path, port: int, **more: str) -> str:
+    environment = os.environ | {"KUBE_LAB_DIR": str(folder), "KUBE_LAB_PORT": str(port)} | more
     done = subprocess.run([program, *words], env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         said = f"{done.stdout}\n{done.stderr}".strip()

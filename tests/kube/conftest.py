@@ -17,6 +17,7 @@ from tests.kube.lab.operating import OPERATORS
 from tests.kube.waiting import until
 
 HERE = Path(__file__).parent
+WORKSPACE = HERE.parent.parent / ".venv-workspace"
 Kinds = Callable[[str, str], Resource]
 
 
@@ -88,14 +89,15 @@ def kuberay(cluster: Path, api: client.ApiClient, request: pytest.FixtureRequest
 
 @pytest.fixture(scope="session")
 def real_node(lab: Lab) -> Iterator[str]:
-    """The name of a node that truly runs containers; pods choose it by nodeSelector real=true."""
+    """A node that truly runs containers, with two pretended accelerators of the returned product, which no other node
+    has. Its image localhost/python:1 is the workspaces' Python environment, JupyterLab and all."""
     if reason := why_no_real_node():
         pytest.skip(reason)
     try:
-        lab.real_node("up")
-        yield "127.0.0.1"
+        lab.real_node("up", "2", "NVIDIA-L4", venv=WORKSPACE)
+        yield "NVIDIA-L4"
     finally:
-        lab.real_node("down")
+        lab.real_node("down", venv=WORKSPACE)
 
 
 def _demand(why_not: str) -> None:

@@ -50,6 +50,21 @@ def test_a_pod_gets_a_node_and_an_address(kinds: Kinds, namespace: str) -> None:
     assert found.status.podIP
 
 
+def test_a_claim_gets_a_volume_and_loses_it(kinds: Kinds, namespace: str) -> None:
+    claims, volumes = kinds("v1", "PersistentVolumeClaim"), kinds("v1", "PersistentVolume")
+    size = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claims.create(body={"metadata": {"name": "disk"}, "spec": size}, namespace=namespace)
+    mounted = pod("one", volumes=[{"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}])
+    kinds("v1", "Pod").create(body=mounted, namespace=namespace)
+
+    until(lambda: running(kinds, namespace, "one"))
+    name = claims.get(name="disk", namespace=namespace).spec.volumeName
+    kinds("v1", "Pod").delete(name="one", namespace=namespace)
+    claims.delete(name="disk", namespace=namespace)
+
+    until(lambda: name not in {one.metadata.name for one in volumes.get().items})
+
+
 def test_an_unknown_field_is_refused_where_validation_is_strict(kinds: Kinds, namespace: str) -> None:
     strict = [("fieldValidation", "Strict")]
 

@@ -27,7 +27,7 @@ from contextlib import suppress
 from tests.kube.lab.binaries import build, lacks
 from tests.kube.lab.control_plane import start_control_plane, start_fake_nodes
 from tests.kube.lab.operating import OPERATORS, start_operator
-from tests.kube.lab.places import ADMIN, API, PKI, RUN, STATE
+from tests.kube.lab.places import ADMIN, API, HERE, PKI, RUN, STATE
 from tests.kube.lab.processes import answers, running, start, started, stop
 
 KEEPER = "keeper"
@@ -58,11 +58,13 @@ def keep(options: argparse.Namespace) -> None:
 
 
 def down(options: argparse.Namespace) -> None:
+    if (STATE / "node").exists():
+        subprocess.run([HERE / "real-node", "down"], check=True)
     for name in started():
         if running(name) != os.getpid():
             stop(name)
     if not options.keep:
-        for folder in (STATE / "etcd", PKI):
+        for folder in (STATE / "etcd", STATE / "volumes", PKI):
             shutil.rmtree(folder, ignore_errors=True)
         (RUN / "audit.log").unlink(missing_ok=True)
 

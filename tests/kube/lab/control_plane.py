@@ -124,6 +124,7 @@ def start_fake_nodes(pools: list[str]) -> None:
         *(f"--pool={pool}" for pool in pools),
         kubeconfig=PKI / "fake-kubelet.kubeconfig",
         port=FAKE_KUBELET,
+        volumes=STATE / "volumes",
         cert=PKI / "fake-kubelet.crt",
         key=PKI / "fake-kubelet.key",
     )
