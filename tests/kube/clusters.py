@@ -93,12 +93,16 @@ def _free_block() -> int:
 
 
 @contextmanager
-def fake_nodes(kubeconfig: str) -> Iterator[None]:
-    """On a cluster that is not ours: the same fake nodes; their pods have no logs, since it cannot reach us."""
+def fake_nodes(kubeconfig: str, folder: Path) -> Iterator[None]:
+    """On a cluster that is not ours: the same fake nodes; their pods have no logs, since it cannot reach us.
+    Where it has no storage at all, claims get folders in the given one."""
     program: list[str | Path] = [sys.executable, LAB.with_name("fake_kubelet.py"), "--kubeconfig", kubeconfig]
-    pool = ["--pool", f"gpu:{NODES}:8:{PRODUCT}"]
-    core = client.CoreV1Api(config.new_client_from_config(kubeconfig))
-    child = subprocess.Popen([*program, *pool], stdout=subprocess.PIPE)
+    program += ["--pool", f"gpu:{NODES}:8:{PRODUCT}"]
+    access = config.new_client_from_config(kubeconfig)
+    core, storage = client.CoreV1Api(access), client.StorageV1Api(access)
+    if not storage.list_storage_class().items:
+        program += ["--volumes", folder]
+    child = subprocess.Popen(program, stdout=subprocess.PIPE)
     try:
         assert child.stdout is not None
         assert child.stdout.readline(), f"no fake nodes in {kubeconfig}"

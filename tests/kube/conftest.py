@@ -39,10 +39,10 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="session")
-def cluster(request: pytest.FixtureRequest) -> Iterator[Path]:
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The kubeconfig of an administrator; the cluster has fake nodes (labelled type=fake) on which pods seem to run."""
     if named := os.environ.get("KUBECONFIG"):
-        with fake_nodes(named):
+        with fake_nodes(named, tmp_path_factory.mktemp("volumes")):
             yield Path(named)
     else:
         yield request.getfixturevalue("lab").kubeconfig
