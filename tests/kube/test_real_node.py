@@ -1,64 +1,53 @@
-"""A pod that truly runs: JupyterLab on its loopback, as a stranger's uid, reached by the API server's port-forward."""
+"""A workspace that truly runs: the manifest of the driver, a real kubelet, a real JupyterLab, by port-forward."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
 
-from kubernetes.client import ApiClient, CoreV1Api
-from kubernetes.stream import portforward
+import httpx
+import pytest
 
+from provisioning.drivers.base import Phase, WorkspaceSpec
+from provisioning.drivers.kubernetes.driver import KubernetesDriver
+from provisioning.drivers.kubernetes.names import namespace_of
+from provisioning.drivers.places import Place
+from tests.drivers.rig import SETTLED, a_spec, until
 from tests.kube.conftest import Kinds
-from tests.kube.waiting import until
+from tests.kube.rig import connection_in
 
-PORT = 8888
-LOADED = "import http.client as h, sys; c = h.HTTPConnection('127.0.0.1', 8888); c.request('GET', '/api/status')"
-
-
-def jupyterlab(product: str) -> dict[str, object]:
-    amounts = {"cpu": "1", "memory": "1Gi", "nvidia.com/gpu": "1"}
-    container = {
-        "name": "server",
-        "image": "localhost/python:1",
-        "command": ["jupyter", "lab", "--no-browser", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={PORT}"],
-        "env": [{"name": "HOME", "value": "/home/work"}],
-        "workingDir": "/home/work",
-        "startupProbe": {"exec": {"command": ["python3", "-c", LOADED]}, "periodSeconds": 1, "failureThreshold": 60},
-        "resources": {"requests": amounts, "limits": amounts},
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-        "volumeMounts": [{"name": "home", "mountPath": "/home/work"}, {"name": "scratch", "mountPath": "/tmp"}],
-    }
-    person = {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}
-    home = {"name": "home", "persistentVolumeClaim": {"claimName": "home"}}
-    spec = {
-        "nodeSelector": {"nvidia.com/gpu.product": product},
-        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}],
-        "securityContext": person,
-        "containers": [container],
-        "volumes": [home, {"name": "scratch", "emptyDir": {}}],
-    }
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "lab"}, "spec": spec}
+IMAGE = "localhost/python:1"
 
 
-def ready(pod: Any) -> bool:
-    return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions or ())
+@pytest.fixture
+def driver(real_node: str, cluster: Path) -> KubernetesDriver:
+    """Its claims go to the class of the lab; nothing of its manifests is altered."""
+    return KubernetesDriver(Place("kubernetes", uuid4(), connection_in(cluster), (("standard", "lab"),)))
 
 
-def test_jupyterlab_runs_and_is_reached_by_port_forward(
-    real_node: str, api: ApiClient, kinds: Kinds, namespace: str
-) -> None:
-    restricted = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
-    kinds("v1", "Namespace").patch(name=namespace, body=restricted)
-    size = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    claim = {"metadata": {"name": "home"}, "spec": size}
-    kinds("v1", "PersistentVolumeClaim").create(body=claim, namespace=namespace)
-    pods = kinds("v1", "Pod")
-    pods.create(body=jupyterlab(real_node), namespace=namespace)
-    until(lambda: ready(pods.get(name="lab", namespace=namespace)), seconds=60)
+@pytest.fixture
+def spec(real_node: str, kinds: Kinds) -> Iterator[WorkspaceSpec]:
+    found = a_spec(image=IMAGE, accelerator=real_node, accelerator_count=1)
+    yield found
+    kinds("v1", "Namespace").delete(name=namespace_of(found.project_id))
 
-    forward = portforward(CoreV1Api(api).connect_get_namespaced_pod_portforward, "lab", namespace, ports=str(PORT))
-    tunnel = forward.socket(PORT)
-    tunnel.setblocking(True)
-    tunnel.sendall(b"GET /api HTTP/1.0\r\nHost: localhost\r\n\r\n")
 
-    assert b"200 OK" in tunnel.recv(4096)
-    tunnel.close()
+def test_jupyterlab_starts_answers_tells_its_activity_and_ends(driver: KubernetesDriver, spec: WorkspaceSpec) -> None:
+    driver.ensure_present(spec)
+    started = until(lambda: driver.observe(spec), lambda seen: seen.ready or seen.phase in SETTLED, seconds=90)
+    assert started.ready, started
+    endpoint = driver.endpoint_of(spec)
+    assert endpoint is not None
+
+    with httpx.Client(transport=httpx.HTTPTransport(uds=endpoint.unix_socket), base_url="http://workspace") as browser:
+        page = browser.get("/lab")
+        assert "JupyterLab" in page.text
+        kernel = browser.post("/api/kernels", headers={"X-XSRFToken": browser.cookies.get("_xsrf", "")}).json()
+        assert kernel["name"] == "python3"
+    assert len(driver.activity(spec, now=datetime.now(UTC)).kernels) == 1
+    assert any("Jupyter Server" in line for line in driver.logs(spec, tail=50))
+
+    ended = until(lambda: driver.ensure_stopped(spec), lambda seen: seen.phase in SETTLED, seconds=60)
+    assert ended.phase is Phase.STOPPED
