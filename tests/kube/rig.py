@@ -53,15 +53,21 @@ def connection_in(kubeconfig: Path) -> Connection:
 
 @dataclass
 class KubeRig:
-    """One of several on a cluster: each has a cluster id of its own, so that none sees another's."""
+    """One of several on a cluster: each has a cluster id of its own, so that none sees another's.
+
+    `nodes`: the labels of those on which its pods run. `storage`: the class of its disks; of our own, they are made by
+    hand and hold nothing.
+    """
 
     connection: Connection
+    nodes: Mapping[str, str] = field(default_factory=lambda: {"type": "fake"})
+    storage: str = CLASS
     notes: dict[UUID, dict[str, str]] = field(default_factory=dict)
     namespaces: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.api = Api(self.connection)
-        self.driver = KubernetesDriver(Place("kubernetes", uuid4(), self.connection, (("standard", CLASS),)))
+        self.driver = KubernetesDriver(Place("kubernetes", uuid4(), self.connection, (("standard", self.storage),)))
         storage: Json = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": CLASS}}
         late: Json = {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
         self.api.apply(f"/apis/storage.k8s.io/v1/storageclasses/{CLASS}", storage | late)
@@ -127,9 +133,11 @@ class KubeRig:
         self.notes.pop(spec.workload_id)
 
     def give_disk(self, spec: WorkspaceSpec) -> None:
-        """There is no provisioner: a disk is laid ready for the claim."""
+        """Our own class has no provisioner: a disk is laid ready for the claim."""
         name, namespace = claim_of(spec.volume_id), namespace_of(spec.project_id)
         self.namespaces.add(namespace)
+        if self.storage != CLASS:
+            return
         disk = {
             "apiVersion": "v1",
             "kind": "PersistentVolume",
@@ -145,6 +153,12 @@ class KubeRig:
         where = f"/api/v1/persistentvolumes/{name}"
         if self.api.get(where) is None:
             self.api.apply(where, disk)
+
+    def home(self, spec: WorkspaceSpec) -> Path:
+        """Where the lab keeps the files of a disk of its class."""
+        where = path("PersistentVolumeClaim", namespace_of(spec.project_id), claim_of(spec.volume_id))
+        disk = self.api.get(f"/api/v1/persistentvolumes/{text(self.api.get(where), 'spec', 'volumeName')}")
+        return Path(text(disk, "spec", "hostPath", "path"))
 
     def everything_of(self, spec: WorkspaceSpec) -> list[str]:
         """All objects of all kinds that the API server has, with the workload's label."""
@@ -166,14 +180,14 @@ class KubeRig:
 
     @contextmanager
     def playing(self) -> Iterator[None]:
-        """The tests' notes are on every pod, and every pod goes to a simulated node."""
+        """The tests' notes are on every pod, and every pod goes to the rig's nodes."""
         written = workspaces.workspace
 
         def noted(spec: WorkspaceSpec, place: Place, incarnation: str) -> Json:
             manifest = written(spec, place, incarnation)
             template = part(manifest, "spec", "template")
             part(template, "metadata")["annotations"] = self.notes.get(spec.workload_id, {})
-            part(template, "spec")["nodeSelector"] = {"type": "fake"}
+            part(template, "spec")["nodeSelector"] = dict(self.nodes)
             return manifest
 
         with patch.object(workspaces, "workspace", noted):
