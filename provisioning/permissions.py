@@ -43,3 +43,8 @@ def authorize_enter(actor: Actor, workload: Workload) -> None:
     """Raise Forbidden unless the actor may open the workspace."""
     if not may_enter(actor, workload):
         raise Forbidden(Permission.LAUNCH_WORKLOAD, workload.ref, ask="its owner, who alone opens a workspace")
+
+
+def sees_variables(actor: Actor, workload: Workload) -> bool:
+    """Environment variables may hold secrets: their owner alone sees them, nobody in the owner's place."""
+    return workload.owner_id == actor.id and actor.operator_id is None

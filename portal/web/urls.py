@@ -32,6 +32,7 @@ urlpatterns = [
     path("workspaces/<uuid:workload_id>/warning", detail.warning_part, name="workload-warning"),
     path("workspaces/<uuid:workload_id>/activity", detail.activity_part, name="workload-activity"),
     path("workspaces/<uuid:workload_id>/logs", acts.workload_logs, name="workload-logs"),
+    path("workspaces/<uuid:workload_id>/manifests", acts.workload_manifests, name="workload-manifests"),
     path("workspaces/<uuid:workload_id>/open", acts.workload_open, name="workload-open"),
     path("workspaces/<uuid:workload_id>/stop", acts.workload_stop, name="workload-stop"),
     path("workspaces/<uuid:workload_id>/start", acts.workload_start, name="workload-start"),

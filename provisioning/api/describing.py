@@ -179,6 +179,14 @@ class LogOutput(serializers.Serializer[object]):
     as_of = serializers.DateTimeField()
 
 
+class ManifestsOutput(serializers.Serializer[object]):
+    """A `List` of Kubernetes."""
+
+    apiVersion = serializers.ChoiceField(["v1"])  # noqa: N815 (Kubernetes' own word)
+    kind = serializers.ChoiceField(["List"])
+    items = serializers.ListField(child=serializers.DictField())
+
+
 class StreamOutput(serializers.Serializer[object]):
     """The address itself stands in `Location` alone."""
 

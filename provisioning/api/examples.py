@@ -108,6 +108,17 @@ EVENT = {
     "actor": _ALICE,
     "details": {},
 }
+MANIFESTS = {
+    "apiVersion": "v1",
+    "kind": "List",
+    "items": [
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": "steelyard-0199aa0000007000"},
+        }
+    ],
+}
 USAGE = {
     "id": "0199aa00-0000-7000-8000-000000000010",
     "sku": "gpu-hour/h100/on-demand",

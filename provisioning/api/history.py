@@ -15,7 +15,7 @@ from core.api.endpoint import Answer, Endpoint
 from core.api.shapes import shape
 from core.routes import route
 from provisioning.api import examples, outputs
-from provisioning.api.describing import EventOutput, LogOutput, StreamOutput, WorkloadUsageOutput
+from provisioning.api.describing import EventOutput, LogOutput, ManifestsOutput, StreamOutput, WorkloadUsageOutput
 from provisioning.api.inputs import EventFilters, LogFilters
 from provisioning.enums import Purpose
 from provisioning.models import Event
@@ -23,6 +23,7 @@ from provisioning.selectors.listing import event_facts, events_of
 from provisioning.selectors.workloads import workload_for
 from provisioning.services import following
 from provisioning.services.listening import MOST_EVENTS
+from provisioning.services.manifests import manifests_of
 from provisioning.services.reach import log_of
 from tenants.enums import Permission
 from tenants.permissions import authorize
@@ -88,6 +89,18 @@ class Logs(Followed):
             return self.led(workload_id, Purpose.LOGS, tail=asked.tail)
         lines = log_of(actor=self.actor, workload_id=workload_id, tail=asked.tail)
         return self.answer({"lines": lines, "as_of": self.moment})
+
+
+class Manifests(Endpoint):
+    @route(permission=Permission.VIEW_WORKLOAD, verb="workload.manifests_viewed")
+    @shape(summary="Export a workload's manifests", output=ManifestsOutput, example=examples.MANIFESTS)
+    def get(self, request: Request, workload_id: UUID) -> HttpResponse:
+        """Plain Kubernetes objects that run on any cluster without the platform: `kubectl apply -f -` takes the answer.
+
+        The environment variables of its owner are there for the owner alone.
+        """
+        items = manifests_of(actor=self.actor, workload_id=workload_id)
+        return self.answer({"apiVersion": "v1", "kind": "List", "items": items})
 
 
 class Usage(Endpoint):

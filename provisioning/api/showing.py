@@ -10,6 +10,7 @@ from core.types import Actor
 from provisioning.api import outputs
 from provisioning.enums import VolumeState
 from provisioning.models import Workload
+from provisioning.permissions import sees_variables
 from provisioning.selectors.catalogue import prices_for
 from provisioning.selectors.listing import conditions_of
 from provisioning.selectors.workloads import stop_forecast
@@ -24,7 +25,7 @@ def shown(actor: Actor, workload: Workload, now: datetime) -> dict[str, object]:
         forecast=stop_forecast(workload),
         cost=cost,
         per_hour=_per_hour(workload, cost.currency, now),
-        env=workload.env if workload.owner_id == actor.id and actor.operator_id is None else None,
+        env=workload.env if sees_variables(actor, workload) else None,
     )
 
 

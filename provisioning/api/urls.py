@@ -25,6 +25,7 @@ urlpatterns = [
     path("workloads/<uuid:workload_id>/force-delete", workloads.ForceDelete.as_view()),
     path("workloads/<uuid:workload_id>/events", history.Events.as_view()),
     path("workloads/<uuid:workload_id>/logs", history.Logs.as_view()),
+    path("workloads/<uuid:workload_id>/manifests", history.Manifests.as_view()),
     path("workloads/<uuid:workload_id>/usage", history.Usage.as_view()),
     path("policies/preview", policy_preview.PolicyPreview.as_view()),
     path("volumes", volumes.Volumes.as_view()),

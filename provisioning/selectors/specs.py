@@ -7,8 +7,9 @@ from provisioning.drivers.places import LOCAL, Place
 from provisioning.models import Cluster, ClusterAccess, Workload
 
 
-def spec_of(workload: Workload) -> WorkspaceSpec:
-    """What the driver may know of a workload. Needs shape, accelerator, image and volume loaded."""
+def spec_of(workload: Workload, *, variables: bool = True) -> WorkspaceSpec:
+    """What the driver may know of a workload, or that without its variables. Needs shape, accelerator, image and
+    volume loaded."""
     shape = workload.shape
     return WorkspaceSpec(
         workload_id=workload.pk,
@@ -22,7 +23,7 @@ def spec_of(workload: Workload) -> WorkspaceSpec:
         disk_gib=workload.volume.size_gib,
         accelerator=shape.accelerator.model if shape.accelerator else None,
         accelerator_count=shape.accelerator_count,
-        env=dict(workload.env),
+        env=dict(workload.env) if variables else {},
     )
 
 

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import content_disposition_header
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -17,6 +18,7 @@ from core.types import Actor
 from portal.workspace_address import entry_url
 from provisioning.services import wishes
 from provisioning.services.entries import open_entry
+from provisioning.services.manifests import manifest_file
 from provisioning.services.reach import log_of
 from tenants.enums import Permission
 
@@ -74,6 +76,17 @@ def workload_logs(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         "urls": {"logs": reverse("workload-logs", args=[workload_id])},
     }
     return render(request, "portal/workloads/_logs.html", context)
+
+
+@route(permission=Permission.VIEW_WORKLOAD, verb="workload.manifests_viewed")
+@require_GET
+def workload_manifests(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    """A file that runs it on any cluster without the platform."""
+    name, text = manifest_file(actor=_actor(request), workload_id=workload_id)
+    response = HttpResponse(text, content_type="application/yaml; charset=utf-8")
+    response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"
+    response["Cache-Control"] = "private, no-store"
+    return response
 
 
 @route(permission=Permission.OPERATE_WORKLOAD, verb="workload.force_deleted")

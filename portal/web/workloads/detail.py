@@ -131,7 +131,7 @@ def _part(request: HttpRequest, name: str, workload: Workload, context: dict[str
 
 def _urls(workload: Workload) -> dict[str, str]:
     here = [workload.pk]
-    parts = ("head", "timeline", "cost", "stops", "warning", "activity", "logs")
+    parts = ("head", "timeline", "cost", "stops", "warning", "activity", "logs", "manifests")
     acts = ("open", "stop", "start", "keep", "delete", "force")
     return {"list": reverse("workloads")} | {name: reverse(f"workload-{name}", args=here) for name in (*parts, *acts)}
 

@@ -74,6 +74,11 @@ def workspace(spec: WorkspaceSpec, place: Place, incarnation: str) -> Json:
 
 def exported(spec: WorkspaceSpec, place: Place, ground: Ground) -> str:
     """All of it as YAML that a bare cluster takes: without what needs us to be there."""
+    return as_yaml(exported_objects(spec, place, ground))
+
+
+def exported_objects(spec: WorkspaceSpec, place: Place, ground: Ground) -> tuple[Json, ...]:
+    """In the order in which they are applied."""
     own = workspace(spec, place, "exported")
     template = part(own, "spec", "template", "metadata")
     template.pop("finalizers")
@@ -83,7 +88,7 @@ def exported(spec: WorkspaceSpec, place: Place, ground: Ground) -> str:
         project_id=spec.project_id,
         ground=ground,
     )
-    return as_yaml((*ground_things, claim(spec, place), own))
+    return (*ground_things, claim(spec, place), own)
 
 
 def as_yaml(things: tuple[Json, ...]) -> str:
