@@ -105,6 +105,16 @@ class Starts(StrEnum):
     NEVER = "never"
 
 
+class Standing(StrEnum):
+    """How a node stands: the first two take new work, a degraded one with what of it is healthy."""
+
+    IN_SERVICE = "in_service"
+    DEGRADED = "degraded"
+    CORDONED = "cordoned"
+    UNHEALTHY = "unhealthy"
+    NOT_READY = "not_ready"
+
+
 class TaskName(StrEnum):
     RECONCILE_WORKLOAD = "provisioning.reconcile_workload"
     APPROVAL_SETTLED = "provisioning.approval_settled"
@@ -114,6 +124,7 @@ class TaskName(StrEnum):
     SWEEP_STRAYS = "provisioning.sweep_strays"
     SWEEP_VOLUMES = "provisioning.sweep_volumes"
     SWEEP_QUOTAS = "provisioning.sweep_quotas"
+    SWEEP_INVENTORY = "provisioning.sweep_inventory"
 
 
 def choices(words: type[StrEnum]) -> list[tuple[str, str]]:
