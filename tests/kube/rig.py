@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -64,6 +64,7 @@ class KubeRig:
     storage: str = CLASS
     notes: dict[UUID, dict[str, str]] = field(default_factory=dict)
     namespaces: set[str] = field(default_factory=set)
+    left: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.api = Api(self.connection)
@@ -154,6 +155,28 @@ class KubeRig:
         if self.api.get(where) is None:
             self.api.apply(where, disk)
 
+    def with_rights(self, rules: Sequence[Json]) -> KubernetesDriver:
+        """The driver at the same place, with an account of its own that may do this alone."""
+        name = f"steelyard-{uuid4().hex[:12]}"
+        account = {"kind": "ServiceAccount", "name": name, "namespace": "default"}
+        rbac = "rbac.authorization.k8s.io"
+        role: Json = {"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": {"name": name}}
+        bound: Json = {"apiVersion": f"{rbac}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name}}
+        role_ref = {"apiGroup": rbac, "kind": "ClusterRole", "name": name}
+        self.api.create(path("ServiceAccount", "default"), {"metadata": {"name": name}})
+        self._put(f"/apis/{rbac}/v1/clusterroles/{name}", role | {"rules": list(rules)})
+        self._put(f"/apis/{rbac}/v1/clusterrolebindings/{name}", bound | {"subjects": [account], "roleRef": role_ref})
+        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 600}}
+        where = path("ServiceAccount", "default", name)
+        self.left += [where]
+        token = text(self.api.create(f"{where}/token", asked), "status", "token")
+        connection = replace(self.connection, token=token, client_certificate_pem="", client_key_pem="")
+        return KubernetesDriver(replace(self.driver.place, connection=connection))
+
+    def _put(self, where: str, thing: Json) -> None:
+        self.api.apply(where, thing)
+        self.left.append(where)
+
     def home(self, spec: WorkspaceSpec) -> Path:
         """Where the lab keeps the files of a disk of its class."""
         where = path("PersistentVolumeClaim", namespace_of(spec.project_id), claim_of(spec.volume_id))
@@ -194,6 +217,8 @@ class KubeRig:
             yield
 
     def clear(self) -> None:
+        for where in self.left:
+            self.api.delete(where)
         for stray in self.driver.strays([]):
             self.until_ended(stray)
         for namespace in self.namespaces:

@@ -8,18 +8,17 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from provisioning.drivers.base import DriverUnavailable, Phase
-from provisioning.drivers.kubernetes import namespaces, starting, workspaces
+from provisioning.drivers.kubernetes import namespaces, rights, starting, workspaces
 from provisioning.drivers.kubernetes.driver import KubernetesDriver
 from provisioning.drivers.kubernetes.names import namespace_of
 from provisioning.drivers.kubernetes.namespaces import INTERNET, Ground
 from provisioning.drivers.kubernetes.objects import path, path_of
-from provisioning.drivers.kubernetes.reading import name_of, text, words
+from provisioning.drivers.kubernetes.reading import instant, name_of, rows, text, words
 from provisioning.drivers.kubernetes.record import Record
 from tests.drivers.contract import WorkloadContract
 from tests.drivers.rig import a_spec, until
@@ -252,6 +251,33 @@ class TestManyAsk:
         assert theirs.strays([]) == ()
 
 
+class TestRights:
+    def test_the_rights_that_are_written_down_are_enough(self, rig: KubeRig) -> None:
+        spec, least = a_spec(), rig.with_rights(rights.WORKSPACES)
+        rig.give_disk(spec)
+
+        least.ensure_present(spec)
+        until(lambda: least.observe(spec), lambda o: o.ready)
+
+        assert least.endpoint_of(spec) is not None
+        assert least.logs(spec, tail=5)
+        assert [stray.workload_id for stray in least.strays([])] == [spec.workload_id]
+        until(lambda: least.ensure_absent(spec), lambda o: o.phase is Phase.ABSENT)
+        least.ensure_volume_absent(project_id=spec.project_id, volume_id=spec.volume_id)
+        assert not rig.keeps_volume(spec)
+
+    def test_a_right_that_is_missing_is_named(self, rig: KubeRig) -> None:
+        spec = a_spec()
+        less = [rule for rule in rights.WORKSPACES if "networkpolicies" not in words(rule, "resources")]
+        rig.give_disk(spec)
+
+        seen = rig.with_rights(less).ensure_present(spec)
+
+        assert seen.reason is not None
+        assert (seen.phase, seen.reason.code) == (Phase.STARTING, "forbidden")
+        assert 'cannot patch resource "networkpolicies"' in seen.reason.message
+
+
 class TestTheServerIsStopped:
     def test_nothing_is_concluded_and_nothing_changes(self, rig: KubeRig, cluster: Path) -> None:
         process = api_server_of(cluster)
@@ -263,7 +289,7 @@ class TestTheServerIsStopped:
 
         os.kill(process, signal.SIGSTOP)
         try:
-            for ask in (rig.driver.observe, rig.driver.ensure_stopped, rig.driver.ensure_present):
+            for ask in (rig.driver.observe, rig.driver.ensure_stopped):
                 began = time.monotonic()
                 with pytest.raises(DriverUnavailable, match="no answer in time"):
                     ask(spec)
@@ -278,15 +304,16 @@ class TestTheServerIsStopped:
 
 class TestEnds:
     def test_the_end_is_the_containers_own(self, rig: KubeRig) -> None:
-        spec, before = a_spec(), datetime.now(UTC)
-        rig.note(spec, ready_after="60", evict_after="1.5")
-        rig.bound(spec)
-        time.sleep(3)
+        spec = a_spec()
+        rig.note(spec, evict_after="0.3")
+        rig.started(spec)
+        pod = until(lambda: rig.pod(spec), lambda pod: text(pod, "status", "phase") == "Failed")
+        time.sleep(1.1)  # the API server writes whole seconds
 
         seen = until(lambda: rig.driver.observe(spec), lambda o: o.phase is Phase.STOPPED)
 
-        assert seen.ended_at is not None
-        assert (seen.ended_at - before).total_seconds() < 3
+        (container,) = rows(pod, "status", "containerStatuses")
+        assert seen.ended_at == instant(container, "state", "terminated", "finishedAt")
 
     def test_a_slow_end_holds_until_it_is_over(self, rig: KubeRig) -> None:
         spec = a_spec()

@@ -28,7 +28,7 @@ from provisioning.drivers.base import (
     WorkspaceSpec,
 )
 from provisioning.drivers.kubernetes import activity, logs, starting, status, tunnel
-from provisioning.drivers.kubernetes.client import Api, Refused
+from provisioning.drivers.kubernetes.client import Api, Forbidden, Refused
 from provisioning.drivers.kubernetes.names import CLUSTER, MANAGED_BY, VOLUME, claim_of, namespace_of
 from provisioning.drivers.kubernetes.namespaces import Ground
 from provisioning.drivers.kubernetes.objects import path
@@ -36,7 +36,7 @@ from provisioning.drivers.kubernetes.reading import Json, text
 from provisioning.drivers.kubernetes.record import Record, Stage
 from provisioning.drivers.kubernetes.servers import PORT
 from provisioning.drivers.kubernetes.settling import Settled, finish, settle
-from provisioning.drivers.kubernetes.view import Overtaken, Spot, end, look, write
+from provisioning.drivers.kubernetes.view import Overtaken, Spot, View, end, look, write
 from provisioning.drivers.places import Place
 
 T = TypeVar("T")
@@ -129,12 +129,18 @@ class KubernetesDriver:
         if not view.empty:
             finish(self.api, spot, view)
             return Observation(Phase.STARTING, reason=ENDING_LAST)
+        return self._begin(spec, spot, view)
+
+    def _begin(self, spec: WorkspaceSpec, spot: Spot, view: View) -> Observation:
+        """A right that is missing is waited for, with its name: somebody may grant it before the start is too late."""
         try:
             starting.lay_ground(self.api, spec, self.place, self.ground)
             claim = starting.claim_volume(self.api, spec, self.place, view.claim)
+            return self._set_up(spec, spot, starting.begin(self.api, spec, claim, view.record))
+        except Forbidden as missing:
+            return Observation(Phase.STARTING, reason=Reason("forbidden", str(missing)))
         except Refused as refused:
             return Observation(Phase.FAILED, reason=starting.refusal(refused))
-        return self._set_up(spec, spot, starting.begin(self.api, spec, claim, record))
 
     def _set_up(self, spec: WorkspaceSpec, spot: Spot, record: Record) -> Observation:
         refused = starting.set_up(self.api, spec, self.place, record)

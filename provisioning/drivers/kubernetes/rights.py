@@ -1,0 +1,26 @@
+"""What the platform's account on a cluster must be allowed to do, and nothing beside. Pure: rules of a ClusterRole."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from provisioning.drivers.kubernetes.reading import Json
+
+
+def _may(verbs: str, *resources: str, group: str = "") -> Json:
+    return {"apiGroups": [group], "resources": list(resources), "verbs": verbs.split()}
+
+
+WORKSPACES: Final[tuple[Json, ...]] = (
+    _may("get create patch", "namespaces"),
+    _may("create patch", "resourcequotas", "limitranges", "serviceaccounts"),
+    _may("create patch", "networkpolicies", group="networking.k8s.io"),
+    _may("get create patch delete", "persistentvolumeclaims"),
+    _may("get list create delete", "statefulsets", group="apps"),
+    _may("get list patch delete", "pods"),
+    _may("get", "pods/log"),
+    _may("get create", "pods/portforward"),
+    _may("list", "events"),
+    _may("get", "nodes"),
+)
+"""The driver's. `create` on pods/portforward is asked for by newer API servers where a WebSocket is opened with GET."""
