@@ -12,8 +12,12 @@ from provisioning.types import Move
 
 S = State
 GONE = frozenset({Phase.STOPPED, Phase.FAILED, Phase.ABSENT})
-COMES_BACK = frozenset({"platform_stopped", "machine_restarted"})
+COMES_BACK = frozenset({"platform_stopped", "machine_restarted", "evicted"})
 """Ends that nobody wished: the wish stays, and the workload starts again."""
+KEPT_WAITING = frozenset(
+    {"unschedulable", "volume_unbound", "image_pull_failed", "container_not_created", "pod_refused", "forbidden"}
+)
+"""What a start may wait for; one that waits too long fails for this."""
 
 
 class Call(StrEnum):
@@ -172,7 +176,7 @@ def _clean_up(reason: Reason, log: tuple[str, ...] = ()) -> Move:
 
 def _too_late(situation: Situation) -> Reason:
     seen = _reason(situation.observation) if situation.observation else None
-    if seen is not None and seen.code == "unschedulable":
+    if seen is not None and seen.code in KEPT_WAITING:
         return seen
     why = f" Last: {seen.message}" if seen else f" {situation.trouble}" if situation.trouble else ""
     return Reason(code="start_timeout", message=f"It did not come up in time.{why}")

@@ -68,8 +68,17 @@ def sweep_activity(*, drivers: Drivers, clock: Clock) -> int:
 def sweep_strays(*, place: Place, drivers: Drivers, clock: Clock) -> int:
     """End what runs on a cluster and that no workload stands behind. Returns how many were found.
 
-    What is wished is read again after the look: a workload that started in between is no stray.
+    What is wished is read again after the look: a workload that started in between is no stray. A cluster that does
+    not answer keeps nobody from looking at the others.
     """
+    try:
+        return _end_strays(place, drivers, clock)
+    except DriverUnavailable as error:
+        log.warning("strays_unknown", cluster=str(place.cluster_id), why=str(error))
+        return 0
+
+
+def _end_strays(place: Place, drivers: Drivers, clock: Clock) -> int:
     driver = drivers(place)
     if not isinstance(driver, FindsStrays):
         return 0

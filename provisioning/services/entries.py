@@ -18,7 +18,7 @@ from django.db import transaction
 
 from core import audit, scope
 from core.types import Actor, ActorKind
-from provisioning.drivers.base import WorkloadDriver, WorkspaceSpec
+from provisioning.drivers.base import DriverUnavailable, WorkloadDriver, WorkspaceSpec
 from provisioning.drivers.places import Place
 from provisioning.durations import duration
 from provisioning.enums import Purpose, State
@@ -78,6 +78,7 @@ class Denied:
 _UNKNOWN = Denied(404, "not_found", "There is no such workspace.")
 _SPENT = Denied(410, "code_spent", "This link has been used or is older than its 30 seconds. Open the workspace again.")
 _COME_IN = Denied(401, "enter_through_portal", "Open the workspace from the portal.")
+_UNREACHABLE = Denied(503, "cluster_unreachable", "The workspace's cluster does not answer now. Its work goes on.")
 _NOT_THERE = Denied(503, "starting", "The workspace does not run now.")
 
 
@@ -147,7 +148,10 @@ def admit(*, label: str, cookie: str, drivers: Drivers, now: datetime) -> Admitt
         if refusal is not None or row is None:
             return refusal or _COME_IN
         spec, place = spec_of(row.workload), place_of(row.workload.cluster)
-    return _endpoint(f"{found.organization_id}/{found.id}", spec, drivers(place))
+    try:
+        return _endpoint(f"{found.organization_id}/{found.id}", spec, drivers(place))
+    except DriverUnavailable:
+        return _UNREACHABLE
 
 
 def recheck(pass_keys: Collection[str], now: datetime) -> set[str]:

@@ -124,6 +124,7 @@ class Machine:
         return self._end(spec.workload_id, Phase.ABSENT)
 
     def endpoint_of(self, spec: WorkspaceSpec) -> Endpoint | None:
+        self._answers()
         return Endpoint(unix_socket=f"/run/{spec.workload_id}") if self.living(spec.workload_id) else None
 
     def logs(self, spec: WorkspaceSpec, *, tail: int) -> tuple[str, ...]:
@@ -138,6 +139,7 @@ class Machine:
         self.removed_volumes.append(volume_id)
 
     def strays(self, known) -> tuple[Stray, ...]:
+        self._answers()
         return tuple(Stray(each, (), None) for each in self.runs if self.living(each) and each not in known)
 
     def end_stray(self, stray: Stray) -> Observation:
@@ -161,6 +163,9 @@ class Machine:
     def _called(self, name: str) -> None:
         self.calls.append(name)
         self.meanwhile(name)
+        self._answers()
+
+    def _answers(self) -> None:
         if self.down:
             raise DriverUnavailable("no route to host")
 

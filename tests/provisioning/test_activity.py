@@ -134,6 +134,11 @@ class TestStrays:
         assert ended == 1
         assert (machine.living(lost.pk), machine.living(running.pk)) == (False, True)
 
+    def test_a_cluster_that_does_not_answer_has_none_that_we_know_of(self, clock, machine):
+        machine.down = True
+
+        assert sweeping.sweep_strays(place=LOCAL, drivers=lambda _: machine, clock=clock) == 0
+
 
 class TestSweep:
     def test_finds_what_no_hint_told_of(self, aurora, borealis, clock, machine):

@@ -99,6 +99,15 @@ class TestCookie:
         assert isinstance(admit("wother", cookie, clock, machine), Denied)
         assert isinstance(admit(label, "made-up", clock, machine), Denied)
 
+    def test_waits_while_the_cluster_does_not_answer(self, aurora, clock, machine, running):
+        label, cookie = enter(aurora, running, clock)
+        machine.down = True
+
+        refused = admit(label, cookie, clock, machine)
+
+        assert isinstance(refused, Denied)
+        assert (refused.status, refused.code) == (503, "cluster_unreachable")
+
     def check_ended(self, label, cookie, key, clock, machine, status):
         refused = admit(label, cookie, clock, machine)
         assert isinstance(refused, Denied)

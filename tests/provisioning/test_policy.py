@@ -15,6 +15,8 @@ STARTING = Observation(Phase.STARTING)
 STOPPING = Observation(Phase.STOPPING)
 STOPPED = Observation(Phase.STOPPED)
 LEFT = Observation(Phase.STOPPED, reason=Reason("exited", "It ended with status 0."))
+EVICTED = Observation(Phase.STOPPED, reason=Reason("evicted", "The node was low on memory."))
+UNPULLED = Observation(Phase.STARTING, reason=Reason("image_pull_failed", "The image cannot be had."))
 REBOOTED = Observation(Phase.STOPPED, reason=Reason("machine_restarted", "The machine was restarted."))
 FAILED = Observation(Phase.FAILED, reason=Reason("out_of_memory", "It used more memory than it has."))
 ABSENT = Observation(Phase.ABSENT)
@@ -67,6 +69,8 @@ class TestMoves:
             (S.RUNNING, FAILED, False, S.STOPPING, "out_of_memory", S.FAILED),
             (S.RUNNING, LEFT, False, S.STOPPING, "exited", S.STOPPED),
             (S.RUNNING, REBOOTED, False, S.STOPPING, "machine_restarted", S.STOPPED),
+            (S.RUNNING, EVICTED, False, S.STOPPING, "evicted", S.STOPPED),
+            (S.PROVISIONING, UNPULLED, True, S.STOPPING, "image_pull_failed", S.FAILED),
             (S.RUNNING, ABSENT, False, S.STOPPING, "lost", S.FAILED),
             (S.STOPPING, STOPPED, False, S.STOPPED, None, None),
             (S.STOPPING, FAILED, False, S.STOPPED, None, None),
