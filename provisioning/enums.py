@@ -124,6 +124,7 @@ class TaskName(StrEnum):
     SWEEP_STRAYS = "provisioning.sweep_strays"
     SWEEP_VOLUMES = "provisioning.sweep_volumes"
     SWEEP_QUOTAS = "provisioning.sweep_quotas"
+    SWEEP_INVENTORY = "provisioning.sweep_inventory"
 
 
 def choices(words: type[StrEnum]) -> list[tuple[str, str]]:

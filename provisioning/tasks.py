@@ -68,6 +68,11 @@ def sweep_volumes(**_: object) -> None:
     forget_expired(now=timezone.now())
 
 
+@shared_task(name=TaskName.SWEEP_INVENTORY)
+def sweep_inventory(**_: object) -> None:
+    sweeping.sweep_inventory(drivers=driver_at, clock=timezone.now)
+
+
 @shared_task(name=TaskName.SWEEP_QUOTAS)
 def sweep_quotas(**_: object) -> None:
     """Raises whose time is over, and quotas that do not say what lives."""

@@ -14,6 +14,8 @@ from enum import StrEnum
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
+from provisioning.inventory import NodeFacts
+
 
 class DriverUnavailable(Exception):
     """The driver could not say or do it now. Try again; conclude nothing."""
@@ -205,6 +207,13 @@ class FindsStrays(Protocol):
     def strays(self, known: Collection[UUID]) -> tuple[Stray, ...]: ...
 
     def end_stray(self, stray: Stray) -> Observation: ...
+
+
+@runtime_checkable
+class TellsNodes(Protocol):
+    def nodes(self) -> tuple[NodeFacts, ...]:
+        """All nodes of the cluster, whether they take work or not. Half a list is none: DriverUnavailable."""
+        ...
 
 
 @runtime_checkable

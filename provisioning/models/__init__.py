@@ -4,6 +4,7 @@ from provisioning.models.catalogue import AcceleratorType, Cluster, Image, Regio
 from provisioning.models.clusters import ClusterAccess
 from provisioning.models.entries import EntryCode, WorkspaceEntry
 from provisioning.models.history import ActivitySample, Allocation, Condition, Event
+from provisioning.models.nodes import CapacityInterval, Node
 from provisioning.models.volumes import Volume
 from provisioning.models.workloads import Workload
 
@@ -11,12 +12,14 @@ __all__ = [
     "AcceleratorType",
     "ActivitySample",
     "Allocation",
+    "CapacityInterval",
     "Cluster",
     "ClusterAccess",
     "Condition",
     "EntryCode",
     "Event",
     "Image",
+    "Node",
     "Region",
     "Shape",
     "Volume",

@@ -45,7 +45,7 @@ class Cluster(UUIDModel):
     """A place that runs workloads. `used` is the sum of its open allocations, kept under the row's lock.
 
     `out_of_service`: what of the capacity takes nothing new for now (broken, cordoned), by resource name. What runs on
-    it goes on.
+    it goes on. `inventory_at`: when its nodes were last listed; from then on these two columns are what they say.
     """
 
     slug = models.SlugField(max_length=40, unique=True)
@@ -56,6 +56,7 @@ class Cluster(UUIDModel):
     capacity = models.JSONField(validators=[is_capacity])
     used = models.JSONField(default=dict)
     out_of_service = models.JSONField(default=dict)
+    inventory_at = models.DateTimeField(null=True, blank=True)
     active = models.BooleanField(default=True)
 
     def __str__(self) -> str:

@@ -18,17 +18,18 @@ from provisioning.drivers.base import (
     ProbeFailed,
     ReportsActivity,
     Stray,
+    TellsNodes,
     VolumeInUse,
 )
-from provisioning.drivers.places import Place
+from provisioning.drivers.places import LOCAL, Place
 from provisioning.enums import ConditionStatus, ConditionType, State
 from provisioning.enums import Source as Sign
-from provisioning.models import Workload
+from provisioning.models import Cluster, Workload
 from provisioning.reconciler.applying import set_condition
 from provisioning.reconciler.loop import Clock, Drivers, reconcile
 from provisioning.selectors import sweeps
 from provisioning.selectors.specs import place_of, spec_of
-from provisioning.services import activity, volumes
+from provisioning.services import activity, inventory, volumes
 from provisioning.services.transitions import locked
 from provisioning.types import Signals
 
@@ -91,6 +92,25 @@ def _end_strays(place: Place, drivers: Drivers, clock: Clock) -> int:
         driver.end_stray(stray)
         _record_leak(stray, clock())
     return len(strays)
+
+
+def sweep_inventory(*, drivers: Drivers, clock: Clock) -> int:
+    """Ask every cluster that has nodes what they have to give. Returns how many answered.
+
+    The time of a list is that of the question: what was asked earlier and answered later is old.
+    """
+    answered = 0
+    for cluster in Cluster.objects.exclude(driver=LOCAL.driver).filter(active=True):
+        try:
+            driver = drivers(place_of(cluster))
+            if isinstance(driver, TellsNodes):
+                asked_at = clock()
+                answered += inventory.take_inventory(cluster_id=cluster.pk, nodes=driver.nodes(), now=asked_at)
+        except DriverUnavailable as error:
+            log.warning("no_inventory", cluster=cluster.slug, error=str(error))
+        except Exception:
+            log.exception("inventory_failed", cluster=cluster.slug)
+    return answered
 
 
 def sweep_volumes(*, drivers: Drivers, clock: Clock) -> int:

@@ -24,6 +24,8 @@ GLOBAL_TABLES = {
     "provisioning.Region",
     "provisioning.Cluster",
     "provisioning.ClusterAccess",
+    "provisioning.Node",
+    "provisioning.CapacityInterval",
     "provisioning.AcceleratorType",
     "provisioning.Shape",
     "provisioning.Image",

@@ -36,6 +36,11 @@ _KNOWN: Final[dict[str, tuple[tuple[str, str], tuple[str, ...]]]] = {
 }
 
 
+def models_by_product() -> dict[str, str]:
+    """Our name of a model by each product that a label may say."""
+    return {product: model for model, (_, products) in _KNOWN.items() for product in products}
+
+
 def accelerator_of(model: str) -> Accelerator:
     """A model that is not in the table is taken for the product's own name on NVIDIA nodes."""
     (resource, label), products = _KNOWN.get(model, (NVIDIA, (model,)))

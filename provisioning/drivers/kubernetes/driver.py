@@ -31,6 +31,7 @@ from provisioning.drivers.kubernetes import activity, logs, starting, status, tu
 from provisioning.drivers.kubernetes.client import Api, Forbidden, Refused
 from provisioning.drivers.kubernetes.names import CLUSTER, MANAGED_BY, VOLUME, claim_of, namespace_of
 from provisioning.drivers.kubernetes.namespaces import Ground
+from provisioning.drivers.kubernetes.nodes import nodes_of
 from provisioning.drivers.kubernetes.objects import path
 from provisioning.drivers.kubernetes.reading import Json, text
 from provisioning.drivers.kubernetes.record import Record, Stage
@@ -38,6 +39,7 @@ from provisioning.drivers.kubernetes.servers import PORT
 from provisioning.drivers.kubernetes.settling import Settled, finish, settle
 from provisioning.drivers.kubernetes.view import Overtaken, Spot, View, end, look, write
 from provisioning.drivers.places import Place
+from provisioning.inventory import NodeFacts
 
 T = TypeVar("T")
 TRIES: Final = 5
@@ -47,7 +49,7 @@ ENDING_LAST = Reason("last_run_ending", "What is left of its last run is ending.
 
 
 class KubernetesDriver:
-    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, KeepsVolumes, FindsStrays and StatesCaveats."""
+    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, KeepsVolumes, FindsStrays, TellsNodes and StatesCaveats."""
 
     def __init__(self, place: Place, ground: Ground | None = None) -> None:
         if place.connection is None:
@@ -58,6 +60,9 @@ class KubernetesDriver:
 
     def caveats(self) -> tuple[str, ...]:
         return ("A command that works silently in a terminal is not seen as work: only what terminals print is.",)
+
+    def nodes(self) -> tuple[NodeFacts, ...]:
+        return nodes_of(self.api)
 
     def observe(self, spec: WorkspaceSpec) -> Observation:
         return self._settled(Spot.of(spec)).observation
