@@ -93,6 +93,13 @@ def check_url(url: str) -> None:
         raise NotReached(f"{host} is not on the public network, so it is not called.", code="address_not_public")
 
 
+def check_host(url: str) -> None:
+    """The same, and the name is resolved now: for what is called by others than `fetch`, before it is kept."""
+    check_url(url)
+    parts = urlsplit(url)
+    _resolved(parts.hostname or "", parts.port or 443)
+
+
 def is_allowed(address: Address) -> bool:
     """Whether a call may go to this address: a public one, or one of a network that the installation allows."""
     plain = _embedded(address)

@@ -6,6 +6,9 @@ from typing import Final
 
 from provisioning.drivers.kubernetes.reading import Json
 
+ACCOUNT: Final = "steelyard"
+NAMESPACE: Final = "steelyard-access"
+
 
 def _may(verbs: str, *resources: str, group: str = "") -> Json:
     return {"apiGroups": [group], "resources": list(resources), "verbs": verbs.split()}
@@ -24,3 +27,37 @@ WORKSPACES: Final[tuple[Json, ...]] = (
     _may("get", "nodes"),
 )
 """The driver's. `create` on pods/portforward is asked for by newer API servers where a WebSocket is opened with GET."""
+
+
+def access() -> tuple[Json, ...]:
+    """What an administrator applies so that the platform gets in: an account with a token, and these rights alone."""
+    account = {"name": ACCOUNT, "namespace": NAMESPACE}
+    rbac = "rbac.authorization.k8s.io"
+    return (
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": account,
+            "automountServiceAccountToken": False,
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": account | {"annotations": {"kubernetes.io/service-account.name": ACCOUNT}},
+            "type": "kubernetes.io/service-account-token",
+        },
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": ACCOUNT},
+            "rules": list(WORKSPACES),
+        },
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": ACCOUNT},
+            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": ACCOUNT},
+            "subjects": [{"kind": "ServiceAccount", **account}],
+        },
+    )

@@ -1,0 +1,146 @@
+"""A cluster is looked at with the account that the shipped manifest makes, and taken into the fleet."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from io import StringIO
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+import yaml
+from django.core.management import CommandError, call_command
+from kubernetes import client
+
+from core import scope
+from core.outgoing import NotReached
+from core.types import system_actor
+from provisioning.drivers.base import DriverUnavailable
+from provisioning.drivers.kubernetes import rights
+from provisioning.drivers.kubernetes.kubeconfig import parse_kubeconfig
+from provisioning.drivers.kubernetes.reading import Json, text
+from provisioning.drivers.places import Connection
+from provisioning.models import Cluster, ClusterAccess
+from provisioning.selectors.specs import place_of
+from provisioning.services.clusters import look_at
+from tests.house import Tenant
+from tests.kube.conftest import Kinds
+from tests.kube.waiting import until
+from tests.provisioning.stage import open_shop
+
+ACCESS = Path(__file__).parent.parent.parent / "docs" / "kubernetes" / "steelyard-access.yaml"
+SYSTEM = system_actor("test", None)
+
+
+@pytest.fixture(autouse=True)
+def _own_network(settings):
+    """The API server of the tests is on this machine or in one's own network."""
+    networks = tuple(ip_network(each) for each in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
+    settings.STEELYARD = settings.STEELYARD | {"OUTGOING_NETWORKS": networks}
+
+
+@pytest.fixture(scope="module")
+def account(cluster: Path, kinds: Kinds) -> Connection:
+    """A connection with the token of the account that the shipped manifest makes."""
+    for thing in yaml.safe_load_all(ACCESS.read_text()):
+        kinds(thing["apiVersion"], thing["kind"]).server_side_apply(body=thing, field_manager="administrator")
+    secrets = kinds("v1", "Secret")
+
+    def token() -> str:
+        found: Json = secrets.get(name=rights.ACCOUNT, namespace=rights.NAMESPACE).to_dict()
+        return text(found, "data", "token")
+
+    until(token)
+    admin = parse_kubeconfig(cluster.read_text())
+    return Connection(server=admin.server, ca_pem=admin.ca_pem, token=base64.b64decode(token()).decode())
+
+
+def kubeconfig_of(connection: Connection) -> StringIO:
+    authority = base64.b64encode(connection.ca_pem.encode()).decode()
+    cluster = {"server": connection.server, "certificate-authority-data": authority}
+    return StringIO(
+        json.dumps(
+            {
+                "kind": "Config",
+                "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+                "clusters": [{"name": "it", "cluster": cluster}],
+                "users": [{"name": "it", "user": {"token": connection.token}}],
+            }
+        )
+    )
+
+
+def register(connection: Connection, *words: str) -> str:
+    said = StringIO()
+    call_command("register_cluster", *words, kubeconfig=kubeconfig_of(connection), stdout=said)
+    return said.getvalue()
+
+
+class TestLook:
+    def test_the_shipped_account_lacks_nothing(self, account: Connection, api: client.ApiClient) -> None:
+        seen = look_at(actor=SYSTEM, connection=account)
+
+        assert seen.missing_rights == ()
+        assert seen.version == client.VersionApi(api).get_code().git_version.removeprefix("v")
+
+    def test_what_is_missing_is_named(self, account: Connection, kinds: Kinds) -> None:
+        roles = kinds("rbac.authorization.k8s.io/v1", "ClusterRole")
+        less = [rule for rule in rights.WORKSPACES if rule["resources"] != ["statefulsets"]]
+        roles.patch(name=rights.ACCOUNT, body={"rules": less}, content_type="application/merge-patch+json")
+        try:
+            until(lambda: len(look_at(actor=SYSTEM, connection=account).missing_rights) == 4)
+
+            assert "create statefulsets.apps" in look_at(actor=SYSTEM, connection=account).missing_rights
+        finally:
+            body = {"rules": list(rights.WORKSPACES)}
+            roles.patch(name=rights.ACCOUNT, body=body, content_type="application/merge-patch+json")
+            until(lambda: not look_at(actor=SYSTEM, connection=account).missing_rights)
+
+    def test_a_wrong_token_is_told(self, account: Connection) -> None:
+        with pytest.raises(DriverUnavailable, match=r"credentials|Unauthorized"):
+            look_at(actor=SYSTEM, connection=replace(account, token="wrong"))
+
+    def test_another_authority_is_told(self, account: Connection) -> None:
+        with pytest.raises(DriverUnavailable, match="certificate"):
+            look_at(actor=SYSTEM, connection=replace(account, ca_pem=""))
+
+    def test_nothing_is_asked_in_a_network_that_is_not_allowed(self, account, settings):
+        settings.STEELYARD = settings.STEELYARD | {"OUTGOING_NETWORKS": ()}
+
+        with pytest.raises(NotReached, match="not on the public network"):
+            look_at(actor=SYSTEM, connection=account)
+
+
+class TestRegister:
+    def test_is_in_the_fleet_with_its_credentials_encrypted(self, account: Connection, aurora: Tenant) -> None:
+        open_shop()
+
+        said = register(account, "lab", "--region", "here", "--label", "The lab", "--storage-class", "fast")
+
+        assert said.startswith("lab is registered: Kubernetes 1.")
+        with scope.of_platform():
+            cluster, access = Cluster.objects.get(slug="lab"), ClusterAccess.objects.get(cluster__slug="lab")
+            place = place_of(cluster)
+        assert place.connection == account
+        assert dict(place.storage_classes) == {"standard": "fast"}
+        assert account.token not in access.secret
+
+    def test_what_cannot_be_is_said_and_nothing_is_kept(self, account: Connection, aurora: Tenant) -> None:
+        open_shop()
+        register(account, "lab", "--region", "here")
+
+        for words, sentence in {
+            ("lab", "--region", "here"): "There is a cluster lab already",
+            ("lab2", "--region", "moon"): "There is no region 'moon'; there are: here",
+            ("LAB!", "--region", "here"): "A slug has 1 to 40",
+        }.items():
+            with pytest.raises(CommandError, match=sentence):
+                register(account, *words)
+        with scope.of_platform():
+            assert set(Cluster.objects.values_list("slug", flat=True)) == {"local", "lab"}
+
+
+def test_the_shipped_manifest_is_what_the_platform_asks_for() -> None:
+    assert tuple(yaml.safe_load_all(ACCESS.read_text())) == rights.access()
