@@ -8,7 +8,7 @@ from portal.web import approvals, quotas, switch, tokens, usage, volumes
 from portal.web.audit.urls import urlpatterns as audit_urls
 from portal.web.console import approvals as console_approvals
 from portal.web.console import audit as console_audit
-from portal.web.console import governing, impersonation
+from portal.web.console import fleet, governing, impersonation
 from portal.web.console import policies as console_policies
 from portal.web.console import tenants as console_tenants
 from portal.web.home import home
@@ -78,6 +78,7 @@ urlpatterns = [
     path("console/", console_tenants.tenant_list, name="console-tenants"),
     path("console/tenants/<slug:slug>", console_tenants.tenant_detail, name="console-tenant"),
     path("console/tenants/<slug:slug>/act-for/<uuid:person_id>", impersonation.impersonate, name="console-impersonate"),
+    path("console/fleet", fleet.fleet, name="console-fleet"),
     path("console/found", governing.found, name="console-found"),
     path("console/tenants/<slug:slug>/owner", governing.invite_owner, name="console-invite-owner"),
     path("console/tenants/<slug:slug>/suspend", governing.suspend, name="console-suspend"),

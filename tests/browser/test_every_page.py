@@ -27,7 +27,11 @@ ORGANIZATION = tuple(
     f"/organization/{name}" for name in ("members", "teams", "projects", "service-accounts", "transfer", "close")
 )
 OWNERS = (*ORGANIZATION, *RULES, "/invoice", "/audit", "/organization/sign-in")
-CONSOLE = ("/console/", "/console/tenants/borealis", "/console/approvals", "/console/policies", "/console/audit")
+CONSOLE = (
+    "/console/",
+    "/console/tenants/borealis",
+    *(f"/console/{name}" for name in ("fleet", "approvals", "policies", "audit")),
+)
 DOOR = (
     "/join",
     "/accounts/login/",

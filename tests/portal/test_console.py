@@ -22,7 +22,7 @@ from tests import governed, house
 
 pytestmark = pytest.mark.django_db
 
-PAGES = ("/console/", "/console/tenants/borealis", "/console/approvals")
+PAGES = ("/console/", "/console/tenants/borealis", "/console/approvals", "/console/fleet")
 
 
 @pytest.fixture

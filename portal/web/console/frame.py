@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 P = PlatformPermission
 _PAGES = (
     ("Tenants", "console-tenants", "building-2", P.VIEW_TENANTS),
+    ("Fleet", "console-fleet", "server", P.OPERATE_FLEET),
     ("Approvals", "console-approvals", "stamp", P.DECIDE_PLATFORM_APPROVAL),
     ("Policies", "console-policies", "scale", P.MANAGE_PLATFORM_POLICY),
     ("Audit", "console-audit", "scroll-text", P.VIEW_PLATFORM_AUDIT),

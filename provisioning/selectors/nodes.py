@@ -1,0 +1,89 @@
+"""What clusters have to give, for the people of the platform. Global tables: in any scope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from provisioning.enums import Standing
+from provisioning.models import Cluster, Node
+from provisioning.models.catalogue import flat_capacity
+
+_ACCELERATORS = "accelerators/"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStock:
+    """A cluster's accelerators by model: there are, out of service, occupied. `listed_at`: when nodes were listed."""
+
+    slug: str
+    label: str
+    listed_at: datetime | None
+    accelerators: tuple[tuple[str, int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStock:
+    """`accelerators`: of each kind its name, how many are in service, how many there are. `place`: widest first."""
+
+    cluster: str
+    name: str
+    standing: Standing
+    reason: str
+    place: tuple[str, ...]
+    accelerators: tuple[tuple[str, int, int], ...]
+    others: tuple[tuple[str, int], ...]
+
+
+def cluster_stocks() -> list[ClusterStock]:
+    """Of clusters whose nodes are listed."""
+    return [_cluster(row) for row in Cluster.objects.filter(inventory_at__isnull=False).order_by("slug")]
+
+
+def node_stocks(*, after: tuple[str, str], most: int) -> list[NodeStock]:
+    """Nodes that are there, by cluster and name, behind the named one. One query."""
+    slug, name = after
+    behind = Q(cluster__slug__gt=slug) | Q(cluster__slug=slug, name__gt=name)
+    return _stocks(Node.objects.filter(behind, gone_at=None).order_by("cluster__slug", "name"), most)
+
+
+def ailing_nodes(*, most: int) -> list[NodeStock]:
+    """Nodes that are there and not wholly in service. One query."""
+    found = Node.objects.filter(gone_at=None).exclude(standing=Standing.IN_SERVICE)
+    return _stocks(found.order_by("cluster__slug", "name"), most)
+
+
+def _cluster(row: Cluster) -> ClusterStock:
+    amounts = flat_capacity(row.capacity)
+    names = sorted(name for name in amounts if name.startswith(_ACCELERATORS))
+    return ClusterStock(
+        slug=row.slug,
+        label=row.label,
+        listed_at=row.inventory_at,
+        accelerators=tuple(
+            (name.removeprefix(_ACCELERATORS), amounts[name], row.out_of_service.get(name, 0), row.used.get(name, 0))
+            for name in names
+        ),
+    )
+
+
+def _stocks(rows: QuerySet[Node], most: int) -> list[NodeStock]:
+    return [_node(row) for row in rows.select_related("cluster")[:most]]
+
+
+def _node(row: Node) -> NodeStock:
+    standing = Standing(row.standing)
+    up = standing in (Standing.IN_SERVICE, Standing.DEGRADED)
+    return NodeStock(
+        cluster=row.cluster.slug,
+        name=row.name,
+        standing=standing,
+        reason=row.reason,
+        place=tuple(row.topology[level] for level in ("zone", "block", "rack") if level in row.topology),
+        accelerators=tuple(
+            (one["offered_as"], one["healthy"] if up else 0, one["count"]) for one in row.allocatable["accelerators"]
+        ),
+        others=tuple((one["resource"], one["count"]) for one in row.allocatable["others"]),
+    )
