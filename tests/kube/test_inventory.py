@@ -10,15 +10,19 @@ import pytest
 from django.utils import timezone
 
 from provisioning.drivers.base import DriverUnavailable
-from provisioning.drivers.kubernetes.client import Api
+from provisioning.drivers.kubernetes import rights
+from provisioning.drivers.kubernetes.client import Api, Forbidden
+from provisioning.drivers.kubernetes.driver import KubernetesDriver
 from provisioning.drivers.kubernetes.nodes import nodes_of
 from provisioning.drivers.places import Connection
 from provisioning.drivers.registry import driver_at
 from provisioning.enums import Standing
+from provisioning.inventory import NodeFacts
 from provisioning.models import CapacityInterval, Cluster, ClusterAccess, Node, Region
 from provisioning.reconciler import sweeping
+from tests.drivers.rig import until
 from tests.kube.clusters import NODES
-from tests.kube.rig import connection_in
+from tests.kube.rig import KubeRig, connection_in
 
 OURS = "steelyard-test-inventory"
 
@@ -109,6 +113,24 @@ def test_a_list_in_pages_is_the_whole_list(connection: Connection) -> None:
     assert len(paged) >= NODES
     assert {node.uid for node in paged} == {node.uid for node in nodes_of(api)}
     assert {node.accelerators[0].offered_as for node in paged if node.name.startswith("gpu-")} == {"H100"}
+
+
+def test_the_rights_that_are_written_down_are_enough(connection: Connection) -> None:
+    rig = KubeRig(connection)
+    try:
+        least = rig.with_rights(rights.WORKSPACES)
+
+        assert len(until(lambda: _listed(least), len)) >= NODES
+    finally:
+        rig.clear()
+
+
+def _listed(driver: KubernetesDriver) -> tuple[NodeFacts, ...]:
+    """A right that was just given is not there at once."""
+    try:
+        return driver.nodes()
+    except Forbidden:
+        return ()
 
 
 def test_what_is_no_list_of_nodes_is_no_answer(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,9 +24,10 @@ WORKSPACES: Final[tuple[Json, ...]] = (
     _may("get", "pods/log"),
     _may("get create", "pods/portforward"),
     _may("list", "events"),
-    _may("get", "nodes"),
+    _may("get list", "nodes"),
 )
-"""The driver's. `create` on pods/portforward is asked for by newer API servers where a WebSocket is opened with GET."""
+"""The driver's; `list` on nodes is the inventory's. `create` on pods/portforward is asked for by newer API servers
+where a WebSocket is opened with GET."""
 
 
 def access() -> tuple[Json, ...]:
