@@ -70,6 +70,9 @@ def policy(asked: Asked) -> tuple[Reason, ...]:
         reasons.append(Reason(code="project_closed", message=message))
     if not asked.image_active:
         reasons.append(Reason(code="image_inactive", message="This image is no longer offered. Choose another."))
+    if not asked.image_here:
+        message = f"No cluster in {asked.shape.region} runs this image. Choose another image, or a shape elsewhere."
+        reasons.append(Reason(code="image_elsewhere", message=message))
     if not asked.shape.active:
         reasons.append(
             Reason(

@@ -85,6 +85,7 @@ class ClusterFacts:
     region: str
     capacity: Mapping[str, int]
     used: Mapping[str, int]
+    driver: str = "local"
     healthy: bool = True
     out_of_service: Mapping[str, int] = field(default_factory=dict)
 
@@ -136,6 +137,8 @@ class Asked:
     others: tuple[ShapeFacts, ...] = ()
     priced: bool = True
     project_open: bool = True
+    image_here: bool = True
+    """Some cluster of the shape's region, if it has any, runs the image."""
     held: Claim = NOTHING
     """What the workload holds already (the disk of a stopped one)."""
     governed: Governed = Governed()

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from core.models import UUIDModel
+from provisioning.drivers.places import LOCAL
 from provisioning.enums import CapacityKind, ImageKind, choices
 from provisioning.types import ClusterFacts, ShapeFacts
 
@@ -68,6 +69,7 @@ class Cluster(UUIDModel):
         return ClusterFacts(
             id=self.pk,
             slug=self.slug,
+            driver=self.driver,
             region=self.region.slug,
             capacity=flat_capacity(self.capacity),
             used=dict(self.used),
@@ -123,16 +125,21 @@ class Shape(UUIDModel):
 
 
 class Image(UUIDModel):
-    """What is started. `reference` is the driver's word for it."""
+    """What is started. `reference`: this machine's word for it; `oci_reference`: its name in a registry, which clusters
+    pull, with its digest where one can. Where one is empty, the image does not run there."""
 
     slug = models.SlugField(max_length=60, unique=True)
     label = models.CharField(max_length=120)
     kind = models.CharField(max_length=20, choices=choices(ImageKind), default=ImageKind.JUPYTERLAB)
-    reference = models.CharField(max_length=200)
+    reference = models.CharField(max_length=200, blank=True)
+    oci_reference = models.CharField(max_length=300, default="", blank=True)
     active = models.BooleanField(default=True)
 
     def __str__(self) -> str:
         return self.slug
+
+    def reference_on(self, driver: str) -> str:
+        return self.reference if driver == LOCAL.driver else self.oci_reference
 
 
 def flat_capacity(capacity: Mapping[str, object]) -> dict[str, int]:

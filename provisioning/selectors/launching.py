@@ -157,7 +157,9 @@ def _asked(
     held: Claim,
 ) -> Asked:
     prices = picked.prices
-    clusters = cluster_facts()
+    places = cluster_facts()
+    here = [each for each in places if each.region == picked.shape.region.slug]
+    clusters = tuple(each for each in places if picked.image.reference_on(each.driver))
     if picked.volume is not None:
         clusters = tuple(each for each in clusters if each.id == picked.volume.cluster_id)
     return Asked(
@@ -166,6 +168,7 @@ def _asked(
         standing_good=project.organization.standing == Standing.GOOD,
         project_open=project.closed_at is None,
         image_active=picked.image.active,
+        image_here=not here or any(each in clusters for each in here),
         shape=replace(picked.shape.facts, price_per_hour=prices.of_shape(picked.shape)),
         disk_gib=disk_of(spec, picked),
         quotas=book,
@@ -177,7 +180,7 @@ def _asked(
         governed=Governed(
             rules=rules_in_force(),
             data_class=project.data_class,
-            image=picked.image.reference or picked.image.slug,
+            image=next((name for each in here if (name := picked.image.reference_on(each.driver))), picked.image.slug),
             currency=prices.currency,
             disk_per_hour=_disk_price(prices, disk_of(spec, picked)) or Fraction(0),
             labels=spec.labels,

@@ -8,8 +8,8 @@ from provisioning.models import Cluster, ClusterAccess, Workload
 
 
 def spec_of(workload: Workload, *, variables: bool = True) -> WorkspaceSpec:
-    """What the driver may know of a workload, or that without its variables. Needs shape, accelerator, image and
-    volume loaded."""
+    """What the driver may know of a workload, or that without its variables. Needs shape, accelerator, image,
+    volume and cluster loaded."""
     shape = workload.shape
     return WorkspaceSpec(
         workload_id=workload.pk,
@@ -17,7 +17,7 @@ def spec_of(workload: Workload, *, variables: bool = True) -> WorkspaceSpec:
         project_id=workload.project_id,
         volume_id=workload.volume_id,
         kind=workload.kind,
-        image=workload.image.reference,
+        image=workload.image.reference_on(workload.cluster.driver),
         vcpus=shape.vcpus,
         memory_gib=shape.memory_gib,
         disk_gib=workload.volume.size_gib,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,9 @@ from provisioning.models import AcceleratorType, Cluster, Image, Region, Shape
 from provisioning.models.catalogue import flat_capacity
 from tenants.enums import PlatformPermission, PlatformRole
 from tenants.permissions import authorize_platform
+
+_SLUG = re.compile(r"[a-z0-9]([a-z0-9.-]{0,58}[a-z0-9])?")
+_OCI = re.compile(r"[\w.-]+(:\d+)?(/[\w.-]+)+(:[\w.-]{1,128})?(@sha256:[0-9a-f]{64})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +37,12 @@ class ShapeOffer:
 
 @dataclass(frozen=True, slots=True)
 class ImageOffer:
+    """`reference`: this machine's word; `oci_reference`: what clusters pull."""
+
     slug: str
     label: str
-    reference: str
+    reference: str = ""
+    oci_reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +93,7 @@ def publish_offer(*, actor: Actor, offer: Offer, now: datetime) -> None:
     for position, shape in enumerate(offer.shapes):
         _publish_shape(region, shape, position, types)
     for image in offer.images:
-        Image.objects.update_or_create(
-            slug=image.slug, defaults={"label": image.label, "reference": image.reference, "active": True}
-        )
+        _publish_image(image)
     audit.record(
         actor, "catalogue.published", ObjectRef("region", str(region.pk), region.slug), now=now, after=_summary(offer)
     )
@@ -132,6 +137,36 @@ def _publish_cluster(region: Region, cluster: ClusterOffer) -> None:
             },
         },
     )
+
+
+def offer_image(*, actor: Actor, image: ImageOffer, now: datetime) -> Image:
+    """Offer an image, or change what is offered under its slug. In the platform's scope.
+
+    Raises NotFound, Forbidden and Invalid. What runs keeps what it was started with until its next start.
+    """
+    authorize_platform(actor, PlatformPermission.OPERATE_FLEET)
+    problems = []
+    if not _SLUG.fullmatch(image.slug):
+        problems.append(FieldError("slug", "malformed", "A slug has small letters, digits and hyphens, at most 60."))
+    if image.oci_reference and not _OCI.fullmatch(image.oci_reference):
+        message = "A reference reads registry/name:tag or registry/name@sha256:…, without spaces or https://."
+        problems.append(FieldError("oci_reference", "malformed", message))
+    if not (image.reference or image.oci_reference):
+        problems.append(FieldError("oci_reference", "required", "An image needs a reference to be started by."))
+    if problems:
+        raise Invalid(problems)
+    row = _publish_image(image)
+    ref = ObjectRef("image", str(row.pk), row.slug)
+    audit.record(actor, "image.offered", ref, now=now, after={"oci_reference": row.oci_reference})
+    return row
+
+
+def _publish_image(image: ImageOffer) -> Image:
+    """A reference that is not given stays as it was."""
+    given = {"reference": image.reference, "oci_reference": image.oci_reference}
+    named = {name: value for name, value in given.items() if value}
+    row, _ = Image.objects.update_or_create(slug=image.slug, defaults={"label": image.label, "active": True, **named})
+    return row
 
 
 def _publish_shape(region: Region, shape: ShapeOffer, position: int, types: dict[str, AcceleratorType]) -> None:
