@@ -215,6 +215,8 @@ SPECTACULAR_SETTINGS = {
         "StateEnum": "provisioning.api.describing.STATES",
         "KindEnum": "provisioning.api.describing.KINDS",
         "VolumeStateEnum": "provisioning.api.describing.VOLUME_STATES",
+        "NodeStandingEnum": "provisioning.api.nodes.STANDINGS",
+        "StandingEnum": "tenants.enums.Standing",
         "InvoiceStateEnum": ["draft"],
         "InvitationStateEnum": "tenants.api.place_outputs.INVITATION_STATES",
         "ApprovalStateEnum": "tenants.enums.ApprovalState",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from provisioning.api import catalogue, history, policy_preview, volumes, workloads
+from provisioning.api import catalogue, history, nodes, policy_preview, volumes, workloads
 
 urlpatterns = [
     path("regions", catalogue.Regions.as_view()),
@@ -17,6 +17,7 @@ urlpatterns = [
     path("images/<uuid:image_id>", catalogue.Image.as_view()),
     path("clusters", catalogue.Clusters.as_view()),
     path("clusters/<uuid:cluster_id>", catalogue.Cluster.as_view()),
+    path("nodes", nodes.Nodes.as_view()),
     path("workloads", workloads.Workloads.as_view()),
     path("workloads/<uuid:workload_id>", workloads.Workload.as_view()),
     path("workloads/<uuid:workload_id>/stop", workloads.Stop.as_view()),

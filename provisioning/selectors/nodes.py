@@ -7,11 +7,22 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
+from core.types import Actor
 from provisioning.enums import Standing
 from provisioning.models import Cluster, Node
 from provisioning.models.catalogue import flat_capacity
+from tenants.enums import PlatformPermission
+from tenants.permissions import authorize_platform
 
 _ACCELERATORS = "accelerators/"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFilter:
+    """Slug of a cluster, word of a standing; empty: all."""
+
+    cluster: str = ""
+    standing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +46,15 @@ class NodeStock:
     place: tuple[str, ...]
     accelerators: tuple[tuple[str, int, int], ...]
     others: tuple[tuple[str, int], ...]
+
+
+def nodes_matching(actor: Actor, asked: NodeFilter) -> QuerySet[Node]:
+    """Nodes that are there. Raises NotFound or Forbidden for who does not run the fleet."""
+    authorize_platform(actor, PlatformPermission.OPERATE_FLEET)
+    found = Node.objects.filter(gone_at=None).select_related("cluster")
+    if asked.cluster:
+        found = found.filter(cluster__slug=asked.cluster)
+    return found.filter(standing=asked.standing) if asked.standing else found
 
 
 def cluster_stocks() -> list[ClusterStock]:
