@@ -69,8 +69,7 @@ def connection_of(
     client_key_pem: str = "",
 ) -> Connection:
     """A connection of single fields, looked at likewise. Raises Unusable."""
-    parts = urlsplit(server.strip())
-    if parts.scheme != "https" or not parts.hostname or parts.username or parts.query or parts.fragment:
+    if not _is_address(server.strip()):
         raise Unusable("The server is an https:// address without a user, such as https://10.0.0.1:6443.")
     for name, pem in (("certificate of the authority", ca_pem), ("client certificate", client_certificate_pem)):
         if pem and not _PEM.match(pem.replace("\r\n", "\n")):
@@ -89,6 +88,16 @@ def connection_of(
         client_key_pem=client_key_pem,
         server_name=server_name,
     )
+
+
+def _is_address(server: str) -> bool:
+    try:
+        parts = urlsplit(server)
+        known = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not close, a port that is none
+        return False
+    plain = server.isascii() and server.isprintable() and " " not in server
+    return plain and known and parts.scheme == "https" and not (parts.username or parts.query or parts.fragment)
 
 
 def _document(text: str) -> Mapping[str, object]:
