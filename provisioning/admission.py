@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from core.types import Reason
-from provisioning.enums import Starts, Waits
+from provisioning.enums import ClusterStanding, Starts, Waits
 from provisioning.types import Alternative, Asked, ClusterFacts, Governed, ShapeFacts, StopLimits, Verdict
 from tenants.policy_rules import Decision, Subject
 from tenants.policy_rules import decide as decide_policies
@@ -150,6 +150,8 @@ def capacity(asked: Asked) -> tuple[Reason, ...]:
     if best_cluster(asked.shape, asked.clusters) is not None:
         return ()
     shape = asked.shape
+    if (shut := _shut(shape, asked.clusters)) is not None:
+        return (shut,)
     there = [cluster for cluster in asked.clusters if cluster.region == shape.region and cluster.healthy]
     if not there:
         return (Reason(code="never_fits", message=f"No cluster in {shape.region} takes workloads now."),)
@@ -167,6 +169,22 @@ def capacity(asked: Asked) -> tuple[Reason, ...]:
             limit=most,
         ),
     )
+
+
+def _shut(shape: ShapeFacts, clusters: tuple[ClusterFacts, ...]) -> Reason | None:
+    """Why a cluster that would be large enough takes nothing; of several, one that may come back."""
+    could = [each for each in clusters if each.standing != ClusterStanding.SERVING and _could_hold(shape, each)]
+    could.sort(key=lambda each: (each.standing == ClusterStanding.REMOVED, each.slug))
+    return standing_reason(could[0]) if could else None
+
+
+def standing_reason(cluster: ClusterFacts) -> Reason:
+    """Why a cluster that does not serve takes nothing new."""
+    if cluster.standing == ClusterStanding.REMOVED:
+        message = f"The cluster {cluster.slug} was removed: nothing starts there any more."
+    else:
+        message = f"The cluster {cluster.slug} is {cluster.standing} and takes nothing new for now."
+    return Reason(code=f"cluster_{cluster.standing}", message=message, ask="the platform team")
 
 
 CHECKS: tuple[tuple[str, Check], ...] = (
@@ -264,10 +282,12 @@ def _more(claim: Claim, held: Claim) -> dict[str, int]:
 
 
 def _ever_fits(shape: ShapeFacts, cluster: ClusterFacts) -> bool:
-    return (
-        cluster.healthy
-        and cluster.region == shape.region
-        and all(amount <= cluster.capacity.get(name, 0) for name, amount in shape.resources().items())
+    return cluster.healthy and _could_hold(shape, cluster)
+
+
+def _could_hold(shape: ShapeFacts, cluster: ClusterFacts) -> bool:
+    return cluster.region == shape.region and all(
+        amount <= cluster.capacity.get(name, 0) for name, amount in shape.resources().items()
     )
 
 

@@ -115,6 +115,25 @@ class Standing(StrEnum):
     NOT_READY = "not_ready"
 
 
+class ClusterStanding(StrEnum):
+    """How a cluster stands in the fleet: only a serving one takes new work, a draining one ends what runs on it."""
+
+    SERVING = "serving"
+    CORDONED = "cordoned"
+    DRAINING = "draining"
+    REMOVED = "removed"
+
+
+class ClusterHealth(StrEnum):
+    """What the last look found. Degraded: it answers, but something that is needed is missing."""
+
+    UNKNOWN = "unknown"
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    UNAUTHORIZED = "unauthorized"
+    UNREACHABLE = "unreachable"
+
+
 class TaskName(StrEnum):
     RECONCILE_WORKLOAD = "provisioning.reconcile_workload"
     APPROVAL_SETTLED = "provisioning.approval_settled"
@@ -125,6 +144,8 @@ class TaskName(StrEnum):
     SWEEP_VOLUMES = "provisioning.sweep_volumes"
     SWEEP_QUOTAS = "provisioning.sweep_quotas"
     SWEEP_INVENTORY = "provisioning.sweep_inventory"
+    SWEEP_CLUSTERS = "provisioning.sweep_clusters"
+    CHECK_CLUSTER = "provisioning.check_cluster"
 
 
 def choices(words: type[StrEnum]) -> list[tuple[str, str]]:

@@ -7,11 +7,13 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
+from core import scope
+from core.queue import enqueue_on_commit
 from provisioning.drivers.registry import driver_at
 from provisioning.enums import TaskName
 from provisioning.reconciler import reconcile, sweeping
 from provisioning.selectors.specs import places_in_use
-from provisioning.services import awaiting, quota_drift
+from provisioning.services import awaiting, cluster_health, cluster_standing, quota_drift
 from provisioning.services.entries import forget_expired
 from tenants.services.quota_raises import end_raises
 
@@ -71,6 +73,20 @@ def sweep_volumes(**_: object) -> None:
 @shared_task(name=TaskName.SWEEP_INVENTORY)
 def sweep_inventory(**_: object) -> None:
     sweeping.sweep_inventory(drivers=driver_at, clock=timezone.now)
+
+
+@shared_task(name=TaskName.SWEEP_CLUSTERS)
+def sweep_clusters(**_: object) -> None:
+    """Work follows its cluster's standing; clusters that nobody has looked at for a while are looked at."""
+    cluster_standing.follow(now=timezone.now())
+    with scope.of_platform():
+        for cluster_id in cluster_health.due_for_a_look(timezone.now()):
+            enqueue_on_commit(TaskName.CHECK_CLUSTER, cluster_id=cluster_id)
+
+
+@shared_task(name=TaskName.CHECK_CLUSTER)
+def check_cluster(*, cluster_id: str, **_: object) -> None:
+    cluster_health.check_cluster(cluster_id=UUID(cluster_id), drivers=driver_at, now=timezone.now())
 
 
 @shared_task(name=TaskName.SWEEP_QUOTAS)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from uuid import UUID
 
 from core.types import Json, ObjectRef, Reason
-from provisioning.enums import Activity, CapacityKind, DesiredState, Rule, Source, Starts, State
+from provisioning.enums import Activity, CapacityKind, ClusterStanding, DesiredState, Rule, Source, Starts, State
 from tenants.policy_rules import Rule as PolicyRule
 from tenants.types import Claim, QuotaBook
 
@@ -87,6 +87,8 @@ class ClusterFacts:
     used: Mapping[str, int]
     driver: str = "local"
     healthy: bool = True
+    """Takes new work at all."""
+    standing: str = ClusterStanding.SERVING
     out_of_service: Mapping[str, int] = field(default_factory=dict)
 
     def schedulable(self, resource: str) -> int:

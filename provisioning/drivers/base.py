@@ -21,6 +21,10 @@ class DriverUnavailable(Exception):
     """The driver could not say or do it now. Try again; conclude nothing."""
 
 
+class Unauthorized(DriverUnavailable):
+    """It answers, and does not accept our credentials."""
+
+
 class ProbeFailed(Exception):
     """Activity could not be read. It is unknown, and unknown never stops anything."""
 
@@ -213,6 +217,28 @@ class FindsStrays(Protocol):
 class TellsNodes(Protocol):
     def nodes(self) -> tuple[NodeFacts, ...]:
         """All nodes of the cluster, whether they take work or not. Half a list is none: DriverUnavailable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a cluster is. `offers`: of what may be installed, what is there. `missing_rights`: "create pods", for one.
+
+    `storage_classes`: its own names; `default_storage_class`: empty where it has none. `devices`: resource names.
+    """
+
+    version: str
+    offers: tuple[str, ...]
+    missing_rights: tuple[str, ...]
+    storage_classes: tuple[str, ...] = ()
+    default_storage_class: str = ""
+    devices: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class TellsCapabilities(Protocol):
+    def capabilities(self) -> Capabilities:
+        """Some forty short questions. Raises `DriverUnavailable`, and `Unauthorized` for credentials that fail."""
         ...
 
 

@@ -45,3 +45,5 @@ class Place:
 
 
 LOCAL = Place("local")
+NOWHERE = Place("nowhere")
+"""Where nothing can be any more: a cluster that was removed."""

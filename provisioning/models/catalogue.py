@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from core.models import UUIDModel
 from provisioning.drivers.places import LOCAL
-from provisioning.enums import CapacityKind, ImageKind, choices
+from provisioning.enums import CapacityKind, ClusterHealth, ClusterStanding, ImageKind, choices
 from provisioning.types import ClusterFacts, ShapeFacts
 
 
@@ -47,6 +47,8 @@ class Cluster(UUIDModel):
 
     `out_of_service`: what of the capacity takes nothing new for now (broken, cordoned), by resource name. What runs on
     it goes on. `inventory_at`: when its nodes were last listed; from then on these two columns are what they say.
+
+    `health_reason`: code and message of the last look that found something wanting. `offers`: what it has, by kind.
     """
 
     slug = models.SlugField(max_length=40, unique=True)
@@ -59,6 +61,12 @@ class Cluster(UUIDModel):
     out_of_service = models.JSONField(default=dict)
     inventory_at = models.DateTimeField(null=True, blank=True)
     active = models.BooleanField(default=True)
+    standing = models.CharField(max_length=12, choices=choices(ClusterStanding), default=ClusterStanding.SERVING)
+    health = models.CharField(max_length=12, choices=choices(ClusterHealth), default=ClusterHealth.UNKNOWN)
+    health_reason = models.JSONField(null=True, blank=True)
+    version = models.CharField(max_length=40, default="", blank=True)
+    offers = models.JSONField(default=dict)
+    checked_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return self.slug
@@ -73,7 +81,8 @@ class Cluster(UUIDModel):
             region=self.region.slug,
             capacity=flat_capacity(self.capacity),
             used=dict(self.used),
-            healthy=self.active,
+            healthy=self.active and self.standing == ClusterStanding.SERVING,
+            standing=self.standing,
             out_of_service=dict(self.out_of_service),
         )
 

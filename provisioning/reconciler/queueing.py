@@ -7,8 +7,8 @@ from uuid import UUID
 from django.db import connection
 
 from core.types import Reason
-from provisioning.admission import best_cluster, fits_now, waiting_reason
-from provisioning.enums import State
+from provisioning.admission import best_cluster, fits_now, standing_reason, waiting_reason
+from provisioning.enums import ClusterStanding, State
 from provisioning.models import Cluster, Workload
 from provisioning.reconciler.policy import Pace, Step
 from provisioning.types import Move
@@ -22,6 +22,11 @@ def admit_to_cluster(workload: Workload) -> Step:
         .get(pk=workload.cluster_id)
     )
     shape, place = workload.shape.facts, cluster.facts
+    if place.standing != ClusterStanding.SERVING:
+        reason = standing_reason(place)
+        if place.standing == ClusterStanding.REMOVED:
+            return Step(Move(verb="workload.failed", message=reason.message, to=(State.FAILED,), reason=reason))
+        return Step(reason=reason, pace=Pace.LATER)
     if best_cluster(shape, (place,)) is None and place.healthy:
         reason = Reason(code="never_fits", message=f"{place.slug} has become too small for {shape.label}.")
         return Step(Move(verb="workload.failed", message=reason.message, to=(State.FAILED,), reason=reason))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from provisioning.drivers.base import WorkspaceSpec
-from provisioning.drivers.places import LOCAL, Place
+from provisioning.drivers.places import LOCAL, NOWHERE, Place
+from provisioning.enums import ClusterStanding
 from provisioning.models import Cluster, ClusterAccess, Workload
 
 
@@ -31,10 +32,13 @@ def place_of(cluster: Cluster) -> Place:
     """Where the cluster's driver works. One query, and none for a cluster that is reached over no network."""
     if cluster.driver == LOCAL.driver:
         return LOCAL
+    if cluster.standing == ClusterStanding.REMOVED:
+        return NOWHERE
     access = ClusterAccess.objects.filter(cluster=cluster).first()
     return Place(cluster.driver, cluster.pk) if access is None else access.place(cluster.driver)
 
 
 def places_in_use() -> list[Place]:
     """Where drivers work: this machine once, each cluster behind an API server."""
-    return sorted({place_of(cluster) for cluster in Cluster.objects.all()}, key=lambda place: str(place.cluster_id))
+    here = Cluster.objects.exclude(standing=ClusterStanding.REMOVED)
+    return sorted({place_of(cluster) for cluster in here}, key=lambda place: str(place.cluster_id))

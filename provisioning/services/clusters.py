@@ -13,9 +13,12 @@ from django.db import IntegrityError, transaction
 from core import audit
 from core.errors import Conflict, FieldError, Invalid
 from core.outgoing import check_host
+from core.queue import enqueue_on_commit
 from core.types import Actor, ObjectRef
-from provisioning.drivers.kubernetes.capabilities import Capabilities, capabilities_of
-from provisioning.drivers.places import Connection
+from provisioning.drivers.base import Capabilities, TellsCapabilities
+from provisioning.drivers.places import Connection, Place
+from provisioning.drivers.registry import driver_at
+from provisioning.enums import TaskName
 from provisioning.models import Cluster, ClusterAccess, Region
 from tenants.enums import PlatformPermission
 from tenants.permissions import authorize_platform
@@ -45,7 +48,9 @@ def look_at(*, actor: Actor, connection: Connection) -> Capabilities:
     """
     authorize_platform(actor, PlatformPermission.OPERATE_FLEET)
     check_host(connection.server)
-    return capabilities_of(connection)
+    driver = driver_at(Place(KUBERNETES, connection=connection))
+    assert isinstance(driver, TellsCapabilities)
+    return driver.capabilities()
 
 
 @transaction.atomic
@@ -80,6 +85,7 @@ def register(*, actor: Actor, registration: Registration, now: datetime) -> Clus
         now=now,
         after={"region": region.slug, "server": access.server, "driver": KUBERNETES},
     )
+    enqueue_on_commit(TaskName.CHECK_CLUSTER, cluster_id=cluster.pk)
     return cluster
 
 

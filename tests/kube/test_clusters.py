@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 from kubernetes import client
 
 from core import scope
@@ -22,8 +23,11 @@ from provisioning.drivers.kubernetes import rights
 from provisioning.drivers.kubernetes.kubeconfig import parse_kubeconfig
 from provisioning.drivers.kubernetes.reading import Json, text
 from provisioning.drivers.places import Connection
+from provisioning.drivers.registry import driver_at
 from provisioning.models import Cluster, ClusterAccess
+from provisioning.reconciler.sweeping import sweep_inventory
 from provisioning.selectors.specs import place_of
+from provisioning.services.cluster_health import check_cluster
 from provisioning.services.clusters import look_at
 from tests.house import Tenant
 from tests.kube.conftest import Kinds
@@ -126,6 +130,23 @@ class TestRegister:
         assert place.connection == account
         assert dict(place.storage_classes) == {"standard": "fast"}
         assert account.token not in access.secret
+
+    def test_is_looked_at_and_its_nodes_are_listed_with_these_rights_alone(
+        self, account: Connection, aurora: Tenant
+    ) -> None:
+        open_shop()
+        register(account, "lab", "--region", "here")
+        with scope.of_platform():
+            cluster = Cluster.objects.get(slug="lab")
+
+        finding = check_cluster(cluster_id=cluster.pk, drivers=driver_at, now=timezone.now())
+        listed = sweep_inventory(drivers=driver_at, clock=timezone.now)
+
+        assert finding is not None
+        assert finding.seen is not None
+        assert finding.seen.missing_rights == ()
+        assert finding.reason is None or finding.reason.code == "no_storage_class"
+        assert listed == 1
 
     def test_what_cannot_be_is_said_and_nothing_is_kept(self, account: Connection, aurora: Tenant) -> None:
         open_shop()

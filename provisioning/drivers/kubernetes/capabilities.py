@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from provisioning.drivers.base import DriverUnavailable
-from provisioning.drivers.kubernetes.client import Api
-from provisioning.drivers.kubernetes.reading import Json, at, rows, text, words
+from provisioning.drivers.base import Capabilities, DriverUnavailable
+from provisioning.drivers.kubernetes.client import Api, Forbidden
+from provisioning.drivers.kubernetes.reading import Json, at, name_of, part, rows, text, words
 from provisioning.drivers.kubernetes.rights import WORKSPACES
-from provisioning.drivers.places import Connection
 
 REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 OFFERS: Final = {
@@ -25,27 +23,42 @@ OFFERS: Final = {
 """What may be installed, by the group of its API."""
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """`offers`: of the table above, what is there. `missing_rights`: such as "create statefulsets.apps"."""
-
-    version: str
-    offers: tuple[str, ...]
-    missing_rights: tuple[str, ...]
+_DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
 
 
-def capabilities_of(connection: Connection) -> Capabilities:
-    """Some thirty short questions. Raises DriverUnavailable, and Forbidden where the credentials are not known."""
-    api = Api(connection)
+def capabilities_of(api: Api) -> Capabilities:
+    """Some forty short questions. Raises DriverUnavailable, and Unauthorized where the credentials are not known."""
     version = api.get("/version")
     if version is None or not text(version, "gitVersion"):
-        raise DriverUnavailable(f"{connection.server} is no Kubernetes API server.")
+        raise DriverUnavailable(f"{api.connection.server} is no Kubernetes API server.")
+    classes = _classes(api)
     groups = {text(group, "name") for group in rows(api.get("/apis") or {}, "groups")}
     return Capabilities(
         version=text(version, "gitVersion").removeprefix("v"),
         offers=tuple(name for name, group in OFFERS.items() if group in groups),
         missing_rights=tuple(_missing(api)),
+        storage_classes=tuple(sorted(classes)),
+        default_storage_class=next((name for name in sorted(classes) if classes[name]), ""),
+        devices=tuple(sorted(_devices(api))),
     )
+
+
+def _classes(api: Api) -> dict[str, bool]:
+    """Storage classes, and which of them is the default. None where we may not look: the right is named as missing."""
+    try:
+        listed = api.list("/apis/storage.k8s.io/v1/storageclasses")
+    except Forbidden:
+        return {}
+    return {name_of(one): at(one, "metadata", "annotations", _DEFAULT_CLASS) == "true" for one in listed}
+
+
+def _devices(api: Api) -> set[str]:
+    """What device plugins offer on any node, such as nvidia.com/gpu or nvidia.com/mig-1g.10gb."""
+    try:
+        nodes = api.list("/api/v1/nodes")
+    except Forbidden:
+        return set()
+    return {name for node in nodes for name in part(node, "status", "allocatable") if "/" in name}
 
 
 def _missing(api: Api) -> Iterator[str]:

@@ -24,7 +24,7 @@ from kubernetes.client.api_client import ApiClient
 from kubernetes.client.configuration import Configuration
 from kubernetes.client.exceptions import ApiException
 
-from provisioning.drivers.base import DriverUnavailable
+from provisioning.drivers.base import DriverUnavailable, Unauthorized
 from provisioning.drivers.kubernetes.reading import Json, part, rows, text
 from provisioning.drivers.places import Connection
 
@@ -203,7 +203,7 @@ def _refusal(server: str, status: int, content: bytes) -> Exception:
         said = {}
     message = text(said, "message") or content[:300].decode(errors="replace").strip() or f"HTTP {status}"
     if status == 401:
-        return DriverUnavailable(f"{server} does not accept our credentials: {message}")
+        return Unauthorized(f"{server} does not accept our credentials: {message}")
     if status == 403 and " cannot " in message:
         return Forbidden(f"The platform's account lacks a right on the cluster: {message}")
     misfit = status == 500 and "failed to create typed patch object" in message  # its word for an unknown field

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from provisioning.drivers.base import (
     ActivityReading,
+    Capabilities,
     DriverUnavailable,
     Endpoint,
     LogPiece,
@@ -28,6 +29,7 @@ from provisioning.drivers.base import (
     WorkspaceSpec,
 )
 from provisioning.drivers.kubernetes import activity, logs, starting, status, tunnel
+from provisioning.drivers.kubernetes.capabilities import capabilities_of
 from provisioning.drivers.kubernetes.client import Api, Forbidden, Refused
 from provisioning.drivers.kubernetes.names import CLUSTER, MANAGED_BY, VOLUME, claim_of, namespace_of
 from provisioning.drivers.kubernetes.namespaces import Ground
@@ -60,6 +62,9 @@ class KubernetesDriver:
 
     def caveats(self) -> tuple[str, ...]:
         return ("A command that works silently in a terminal is not seen as work: only what terminals print is.",)
+
+    def capabilities(self) -> Capabilities:
+        return capabilities_of(self.api)
 
     def nodes(self) -> tuple[NodeFacts, ...]:
         return nodes_of(self.api)

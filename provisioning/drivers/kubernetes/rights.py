@@ -25,6 +25,7 @@ WORKSPACES: Final[tuple[Json, ...]] = (
     _may("get create", "pods/portforward"),
     _may("list", "events"),
     _may("get list", "nodes"),
+    _may("list", "storageclasses", group="storage.k8s.io"),
 )
 """The driver's; `list` on nodes is the inventory's. `create` on pods/portforward is asked for by newer API servers
 where a WebSocket is opened with GET."""

@@ -1,0 +1,47 @@
+"""The driver of a cluster that was removed: what was there is gone for us, and what should start there fails."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from provisioning.drivers.base import (
+    ActivityReading,
+    Endpoint,
+    Observation,
+    Phase,
+    ProbeFailed,
+    Reason,
+    WorkspaceSpec,
+)
+
+_REMOVED: Final = Reason("cluster_removed", "Its cluster was removed from the fleet.")
+
+
+class Nowhere:
+    """Answers at once and calls nobody, so that what is left in the books can be ended and deleted."""
+
+    def observe(self, _: WorkspaceSpec) -> Observation:
+        return Observation(Phase.FAILED, reason=_REMOVED)
+
+    def ensure_present(self, spec: WorkspaceSpec) -> Observation:
+        return self.observe(spec)
+
+    def ensure_stopped(self, _: WorkspaceSpec) -> Observation:
+        return Observation(Phase.ABSENT)
+
+    def ensure_absent(self, _: WorkspaceSpec) -> Observation:
+        return Observation(Phase.ABSENT)
+
+    def endpoint_of(self, _: WorkspaceSpec) -> Endpoint | None:
+        return None
+
+    def logs(self, _: WorkspaceSpec, *, tail: int) -> tuple[str, ...]:
+        return ()
+
+    def activity(self, _: WorkspaceSpec, *, now: datetime) -> ActivityReading:
+        raise ProbeFailed(_REMOVED.message)
+
+    def ensure_volume_absent(self, *, project_id: UUID, volume_id: UUID) -> None:
+        """It went with the cluster."""
