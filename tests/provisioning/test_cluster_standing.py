@@ -35,7 +35,7 @@ class Lab:
     tenant: house.Tenant
     clock: stage.Clock
 
-    def act(self, what, **words) -> Cluster:
+    def act(self, what, **words):
         with house.an_act(), scope.of_platform():
             return what(actor=house.SYSTEM, slug="lab", now=self.clock(), **words)
 
@@ -54,6 +54,11 @@ class Lab:
     def cluster(self) -> Cluster:
         with scope.of_platform():
             return Cluster.objects.get(slug="lab")
+
+
+def saying(answer):
+    """Drivers that answer a look so."""
+    return lambda _: Looked(answer)
 
 
 @pytest.fixture
@@ -161,7 +166,7 @@ class TestRemove:
             event = AuditEvent.objects.get(verb="cluster.removed")
             assert not ClusterAccess.objects.exists()
             assert [place.driver for place in places_in_use()] == ["local"]
-        assert event.after["leaked"] == {"running": 1, "disks": 1, "workloads": [str(running.pk)]}
+        assert (event.after or {})["leaked"] == {"running": 1, "disks": 1, "workloads": [str(running.pk)]}
         lab.clock.pass_(minutes=1)
         failed = lab.turn(running)
         assert (failed.state, stage.why(failed)) == (State.FAILED, "cluster_removed")
@@ -200,7 +205,7 @@ class TestLook:
     )
     def test_health_is_written_with_its_reason(self, lab, answer, health, code):
         now = lab.clock()
-        cluster_health.check_cluster(cluster_id=lab.cluster.pk, drivers=lambda _: Looked(answer), now=now)
+        cluster_health.check_cluster(cluster_id=lab.cluster.pk, drivers=saying(answer), now=now)
 
         cluster = lab.cluster
         assert (cluster.health, cluster.checked_at) == (health, now)
@@ -212,7 +217,7 @@ class TestLook:
     def test_what_it_was_stays_known_while_it_is_away(self, lab):
         for answer in (GOOD, DriverUnavailable("no")):
             cluster_health.check_cluster(
-                cluster_id=lab.cluster.pk, drivers=lambda _, said=answer: Looked(said), now=lab.clock.pass_(minutes=5)
+                cluster_id=lab.cluster.pk, drivers=saying(answer), now=lab.clock.pass_(minutes=5)
             )
 
         assert (lab.cluster.version, lab.cluster.offers["installed"]) == ("1.34.1", ["kueue"])
@@ -225,6 +230,7 @@ class TestLook:
 
         found = cluster_health.judge(GOOD, place)
 
+        assert found.reason is not None
         assert (found.health, found.reason.code) == (ClusterHealth.DEGRADED, "storage_class_missing")
 
     def test_an_address_that_the_platform_does_not_call_is_not_called(self, lab, settings):
@@ -232,6 +238,6 @@ class TestLook:
             ClusterAccess.objects.update(server="https://127.0.0.1:1")
         settings.STEELYARD = settings.STEELYARD | {"OUTGOING_NETWORKS": ()}
 
-        cluster_health.check_cluster(cluster_id=lab.cluster.pk, drivers=lambda _: Looked(GOOD), now=lab.clock())
+        cluster_health.check_cluster(cluster_id=lab.cluster.pk, drivers=saying(GOOD), now=lab.clock())
 
         assert lab.cluster.health_reason["code"] == "address_not_called"
