@@ -63,7 +63,7 @@ def cluster(row: Cluster) -> dict[str, object]:
         "label": row.label,
         "region": row.region.slug,
         "simulated_accelerators": row.simulated_accelerators,
-        "accepts_workloads": row.active,
+        "accepts_workloads": row.facts.healthy,
     }
 
 

@@ -8,7 +8,8 @@ from datetime import datetime
 from django.db.models import Q, QuerySet
 
 from core.types import Actor
-from provisioning.enums import Standing
+from provisioning.drivers.places import LOCAL
+from provisioning.enums import ClusterHealth, ClusterStanding, Standing
 from provisioning.models import Cluster, Node
 from provisioning.models.catalogue import flat_capacity
 from tenants.enums import PlatformPermission
@@ -27,10 +28,18 @@ class NodeFilter:
 
 @dataclass(frozen=True, slots=True)
 class ClusterStock:
-    """A cluster's accelerators by model: there are, out of service, occupied. `listed_at`: when nodes were listed."""
+    """A cluster's accelerators by model: there are, out of service, occupied. `listed_at`: when nodes were listed.
+
+    `why`: what the last look at it, `checked_at`, found wanting.
+    """
 
     slug: str
     label: str
+    standing: ClusterStanding
+    health: ClusterHealth
+    why: str
+    version: str
+    checked_at: datetime | None
     listed_at: datetime | None
     accelerators: tuple[tuple[str, int, int, int], ...]
 
@@ -58,8 +67,9 @@ def nodes_matching(actor: Actor, asked: NodeFilter) -> QuerySet[Node]:
 
 
 def cluster_stocks() -> list[ClusterStock]:
-    """Of clusters whose nodes are listed."""
-    return [_cluster(row) for row in Cluster.objects.filter(inventory_at__isnull=False).order_by("slug")]
+    """Of clusters that are reached over the network and still in the fleet."""
+    rows = Cluster.objects.exclude(driver=LOCAL.driver).exclude(standing=ClusterStanding.REMOVED)
+    return [_cluster(row) for row in rows.order_by("slug")]
 
 
 def node_stocks(*, after: tuple[str, str], most: int) -> list[NodeStock]:
@@ -81,6 +91,11 @@ def _cluster(row: Cluster) -> ClusterStock:
     return ClusterStock(
         slug=row.slug,
         label=row.label,
+        standing=ClusterStanding(row.standing),
+        health=ClusterHealth(row.health),
+        why=row.health_reason["message"] if row.health_reason else "",
+        version=row.version,
+        checked_at=row.checked_at,
         listed_at=row.inventory_at,
         accelerators=tuple(
             (name.removeprefix(_ACCELERATORS), amounts[name], row.out_of_service.get(name, 0), row.used.get(name, 0))

@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from portal.web.console import fleet
+from provisioning.models import Cluster
 from tenants.enums import PlatformRole
 from tests import house
 from tests.provisioning.test_inventory import facts, h100
@@ -44,6 +45,17 @@ class TestFleet:
         assert "It is cordoned." in shown
         assert "4 example.com/npu" in shown
         assert "style=" not in shown
+
+    def test_says_how_a_cluster_stands_and_is_and_why(self, client):
+        cluster = make_cluster()
+        why = {"code": "no_answer", "message": "It does not answer."}
+        Cluster.objects.filter(pk=cluster.pk).update(standing="cordoned", health="unreachable", health_reason=why)
+
+        shown = page(client)
+
+        assert all(word in shown for word in ("cordoned", "unreachable", "It does not answer."))
+        Cluster.objects.filter(pk=cluster.pk).update(standing="removed", active=False)
+        assert "It does not answer." not in page(client)
 
     def test_a_node_that_is_gone_is_not_shown(self, client):
         cluster = make_cluster()

@@ -8,13 +8,14 @@ from django.views.decorators.http import require_GET
 
 from core.routes import route
 from portal.web.console import frame
-from provisioning.enums import Standing
+from provisioning.enums import ClusterHealth, ClusterStanding, Standing
 from provisioning.selectors.nodes import ClusterStock, NodeStock, ailing_nodes, cluster_stocks, node_stocks
 from tenants.enums import PlatformPermission
 
 PAGE = 200
 _MOST_AILING = 100
 _MOST_CELLS = 64
+_HEALTH_TONES = {ClusterHealth.HEALTHY: "good", ClusterHealth.DEGRADED: "wait", ClusterHealth.UNKNOWN: "off"}
 _TONES = {Standing.IN_SERVICE: "good", Standing.DEGRADED: "wait", Standing.CORDONED: "off"}
 
 
@@ -30,12 +31,27 @@ def fleet(request: HttpRequest) -> HttpResponse:
     shown = nodes[:PAGE]
     last = shown[-1] if len(nodes) > PAGE else None
     context: dict[str, object] = {
-        "models": [line for cluster in clusters for line in _models(cluster)],
+        "clusters": [_cluster(cluster) for cluster in clusters],
+        "models": [line for cluster in clusters if cluster.listed_at for line in _models(cluster)],
         "ailing": [_node(node) for node in ailing],
         "nodes": [_node(node) for node in shown],
         "next": "?" + urlencode({"cluster": last.cluster, "after": last.name}) if last else "",
     }
     return frame.page(request, "portal/console/fleet.html", context)
+
+
+def _cluster(cluster: ClusterStock) -> dict[str, object]:
+    return {
+        "label": cluster.label,
+        "slug": cluster.slug,
+        "version": cluster.version,
+        "standing": cluster.standing.value,
+        "standing_tone": "good" if cluster.standing is ClusterStanding.SERVING else "off",
+        "health": cluster.health.value,
+        "health_tone": _HEALTH_TONES.get(cluster.health, "bad"),
+        "why": cluster.why,
+        "at": cluster.checked_at,
+    }
 
 
 def _models(cluster: ClusterStock) -> list[dict[str, object]]:
