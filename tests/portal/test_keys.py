@@ -14,17 +14,23 @@ from django.conf import settings as house_settings
 from django.core.management import call_command
 from django.utils import timezone
 
+from core import scope
 from core.encryption import Undecipherable, decrypted
+from provisioning.drivers.places import Connection
+from provisioning.models import ClusterAccess
+from provisioning.services.clusters import Registration, register
 from tenants.models import IdentityProvider
 from tenants.services import sign_in
 from tenants.services.sign_in import ProviderDraft
 from tests import house
+from tests.provisioning.stage import open_shop
 
 ROOT = Path(house_settings.BASE_DIR)
 ENCRYPTING = {
     "core/encryption.py",
     "portal/accounts.py",
     "portal/web/organization/join.py",
+    "provisioning/models/clusters.py",
     "tenants/services/audit_log.py",
     "tenants/services/invitations.py",
     "tenants/services/sign_in.py",
@@ -40,6 +46,10 @@ def test_secrets_move_under_the_new_key_and_the_old_one_may_go(aurora, settings)
             actor=aurora.actor("olivia"), organization=aurora.organization, draft=draft, now=timezone.now()
         )
     totp.TOTP.activate(aurora.people["alice"], "SECRETSECRET")
+    open_shop()
+    with house.an_act(), scope.of_platform():
+        reached = Connection("https://k.example", token="tok")
+        register(actor=house.SYSTEM, registration=Registration("lab", "Lab", "here", reached), now=timezone.now())
     new = Fernet.generate_key().decode()
     settings.FIELD_KEYS = [new, *settings.FIELD_KEYS]
     said = StringIO()
@@ -47,10 +57,12 @@ def test_secrets_move_under_the_new_key_and_the_old_one_may_go(aurora, settings)
     call_command("rotate_field_keys", stdout=said)
 
     settings.FIELD_KEYS = [new]
-    assert said.getvalue().startswith("2 secrets")
+    assert said.getvalue().startswith("3 secrets")
     with aurora.scope():
         assert decrypted(IdentityProvider.objects.get().client_secret) == "hush"
     assert decrypted(Authenticator.objects.get().data["secret"]) == "SECRETSECRET"
+    with scope.of_platform():
+        assert ClusterAccess.objects.get().connection == reached
 
 
 @pytest.mark.django_db
