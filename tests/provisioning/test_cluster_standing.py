@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from io import StringIO
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from core import scope
 from core.errors import Conflict, Forbidden, NotFound, Refused
@@ -122,6 +124,18 @@ class TestStanding:
     def test_this_machine_is_not_taken_out(self, lab):
         with house.an_act(), scope.of_platform(), pytest.raises(Conflict, match="This machine"):
             cluster_standing.remove(actor=house.SYSTEM, slug="local", now=lab.clock())
+
+    def test_the_command_does_the_same(self, lab):
+        for words, standing in {
+            ("cordon",): "cordoned",
+            ("drain",): "draining",
+            ("remove", "--force"): "removed",
+        }.items():
+            call_command("cluster", "lab", *words, stdout=StringIO())
+            assert lab.cluster.standing == standing
+
+        with pytest.raises(CommandError, match="was removed"):
+            call_command("cluster", "lab", "cordon")
 
 
 class TestRemove:
