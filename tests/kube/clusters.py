@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,8 +43,11 @@ class Lab:
         return _call(program, *words, folder=self.folder, port=self.port, REAL_NODE_VENV=str(venv.resolve()))
 
 
-def why_no_real_node() -> str:
-    """In one line why no pod can truly run here; empty where one can."""
+def why_no_real_node(venv: Path) -> str:
+    """In one line why no pod can truly run that environment here; empty where one can."""
+    hidden = tempfile.gettempdir()
+    if Path(hidden) in venv.resolve().parents:
+        return f"no real node: {venv.name} lies below {hidden}, in whose place a pod has its own"
     needed = ("containerd", "runc", "iptables", "busybox", "sysctl", "ip")
     places = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
     missing = [name for name in needed if not shutil.which(name, path=places)]

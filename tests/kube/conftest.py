@@ -91,7 +91,7 @@ def kuberay(cluster: Path, api: client.ApiClient, request: pytest.FixtureRequest
 def real_node(lab: Lab) -> Iterator[str]:
     """A node that truly runs containers, with two pretended accelerators of the returned product, which no other node
     has. Its image localhost/python:1 is the workspaces' Python environment, JupyterLab and all."""
-    if reason := why_no_real_node():
+    if reason := why_no_real_node(WORKSPACE):
         pytest.skip(reason)
     try:
         lab.real_node("up", "2", "NVIDIA-L4", venv=WORKSPACE)

@@ -146,16 +146,16 @@ class TestReasons:
     def test_an_eviction_ends_the_run_and_none_begins_unasked(self, rig: KubeRig) -> None:
         spec = a_spec()
         rig.note(spec, evict_after="0.3")
-        first = rig.started(spec)
+        rig.present(spec)
 
         seen = until(lambda: rig.driver.observe(spec), lambda o: o.phase is Phase.STOPPED)
 
         assert seen.reason is not None
         assert seen.reason.code == "evicted"
         assert "low on resource: memory" in seen.reason.message
-        assert first.started_at is not None
+        assert seen.started_at is not None
         assert seen.ended_at is not None
-        assert seen.ended_at >= first.started_at
+        assert seen.ended_at >= seen.started_at
         assert rig.driver.ensure_present(spec) == seen
         assert rig.held(spec) == []
 
@@ -306,7 +306,7 @@ class TestEnds:
     def test_the_end_is_the_containers_own(self, rig: KubeRig) -> None:
         spec = a_spec()
         rig.note(spec, evict_after="0.3")
-        rig.started(spec)
+        rig.present(spec)
         pod = until(lambda: rig.pod(spec), lambda pod: text(pod, "status", "phase") == "Failed")
         time.sleep(1.1)  # the API server writes whole seconds
 
