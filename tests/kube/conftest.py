@@ -14,6 +14,7 @@ from kubernetes.dynamic import DynamicClient, Resource
 from tests.kube.clusters import Lab, fake_nodes, running_lab, why_no_lab, why_no_real_node
 from tests.kube.lab.binaries import binaries
 from tests.kube.lab.operating import OPERATORS
+from tests.kube.rig import KubeRig, connection_in
 from tests.kube.waiting import until
 
 HERE = Path(__file__).parent
@@ -71,6 +72,15 @@ def namespace(kinds: Kinds) -> Iterator[str]:
     until(lambda: accounts.get(namespace=name).items)  # pods need it, and a controller makes it
     yield name
     kinds("v1", "Namespace").delete(name=name)
+
+
+@pytest.fixture
+def rig(cluster: Path) -> Iterator[KubeRig]:
+    """The driver at the simulated nodes, and what tells them how to behave; nothing of it is left afterwards."""
+    rig = KubeRig(connection_in(cluster))
+    with rig.playing():
+        yield rig
+        rig.clear()
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -22,15 +21,7 @@ from provisioning.drivers.kubernetes.reading import instant, name_of, rows, text
 from provisioning.drivers.kubernetes.record import Record
 from tests.drivers.contract import WorkloadContract
 from tests.drivers.rig import a_spec, until
-from tests.kube.rig import KubeRig, api_server_of, connection_in
-
-
-@pytest.fixture
-def rig(cluster: Path) -> Iterator[KubeRig]:
-    rig = KubeRig(connection_in(cluster))
-    with rig.playing():
-        yield rig
-        rig.clear()
+from tests.kube.rig import KubeRig, api_server_of
 
 
 class TestKubernetesDriver(WorkloadContract):

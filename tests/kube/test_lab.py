@@ -59,6 +59,7 @@ def test_a_claim_gets_a_volume_and_loses_it(kinds: Kinds, namespace: str) -> Non
 
     until(lambda: running(kinds, namespace, "one"))
     name = claims.get(name="disk", namespace=namespace).spec.volumeName
+    assert volumes.get(name=name).status.phase == "Bound"
     kinds("v1", "Pod").delete(name="one", namespace=namespace)
     claims.delete(name="disk", namespace=namespace)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -22,7 +20,7 @@ from provisioning.services import wishes
 from tenants.models import QuotaHold
 from tests.drivers.rig import until
 from tests.house import Tenant
-from tests.kube.rig import KubeRig, connection_in
+from tests.kube.rig import KubeRig
 from tests.provisioning import stage
 from tests.provisioning.stage import launch, why, wish
 
@@ -75,14 +73,6 @@ class Life:
     def holds(self) -> list[str]:
         with self.tenant.scope():
             return sorted(QuotaHold.objects.values_list("resource", flat=True))
-
-
-@pytest.fixture
-def rig(cluster: Path) -> Iterator[KubeRig]:
-    rig = KubeRig(connection_in(cluster))
-    with rig.playing():
-        yield rig
-        rig.clear()
 
 
 def born(aurora: Tenant, rig: KubeRig, **changes: object) -> Life:

@@ -5,24 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
-
-import pytest
 
 from provisioning.drivers.base import DriverUnavailable, Observation, Phase, WorkspaceSpec
 from provisioning.drivers.kubernetes.client import Api
 from tests.drivers.rig import a_spec, until
-from tests.kube.rig import KubeRig, connection_in
-
-
-@pytest.fixture
-def rig(cluster: Path) -> Iterator[KubeRig]:
-    rig = KubeRig(connection_in(cluster))
-    with rig.playing():
-        yield rig
-        rig.clear()
+from tests.kube.rig import KubeRig
 
 
 class TestAnyAnswerMayBeLost:
