@@ -51,7 +51,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkspaceSpec:
+class RunSpec:
     """Everything a driver may know of a workload."""
 
     workload_id: UUID
@@ -98,9 +98,9 @@ class Endpoint:
 
 @runtime_checkable
 class WorkloadDriver(Protocol):
-    def observe(self, spec: WorkspaceSpec) -> Observation: ...
+    def observe(self, spec: RunSpec) -> Observation: ...
 
-    def ensure_present(self, spec: WorkspaceSpec) -> Observation:
+    def ensure_present(self, spec: RunSpec) -> Observation:
         """One server runs, never two.
 
         A run that ended unasked (FAILED, or STOPPED with a reason) is answered as it is until
@@ -109,20 +109,20 @@ class WorkloadDriver(Protocol):
         """
         ...
 
-    def ensure_stopped(self, spec: WorkspaceSpec) -> Observation:
+    def ensure_stopped(self, spec: RunSpec) -> Observation:
         """Nothing runs. Asks first, ends by force after the grace period. Files stay.
 
         Call until the phase is STOPPED, FAILED or ABSENT, also after a failure: it acknowledges.
         """
         ...
 
-    def ensure_absent(self, spec: WorkspaceSpec) -> Observation:
+    def ensure_absent(self, spec: RunSpec) -> Observation:
         """Nothing is left but the volume. Call until the phase is ABSENT."""
         ...
 
-    def endpoint_of(self, spec: WorkspaceSpec) -> Endpoint | None: ...
+    def endpoint_of(self, spec: RunSpec) -> Endpoint | None: ...
 
-    def logs(self, spec: WorkspaceSpec, *, tail: int) -> tuple[str, ...]: ...
+    def logs(self, spec: RunSpec, *, tail: int) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class ActivityReading:
 
 @runtime_checkable
 class ReportsActivity(Protocol):
-    def activity(self, spec: WorkspaceSpec, *, now: datetime) -> ActivityReading:
+    def activity(self, spec: RunSpec, *, now: datetime) -> ActivityReading:
         """Raises `ProbeFailed` where any signal could not be read."""
         ...
 
@@ -185,7 +185,7 @@ class LogPiece:
 
 @runtime_checkable
 class FollowsLogs(Protocol):
-    def log_after(self, spec: WorkspaceSpec, mark: str, *, whole: bool) -> LogPiece:
+    def log_after(self, spec: RunSpec, mark: str, *, whole: bool) -> LogPiece:
         """The lines since the mark; since an empty one: the last lines. `whole`: without the line under way."""
         ...
 

@@ -13,7 +13,7 @@ from provisioning.drivers.base import (
     Phase,
     ProbeFailed,
     Reason,
-    WorkspaceSpec,
+    RunSpec,
 )
 
 _REMOVED: Final = Reason("cluster_removed", "Its cluster was removed from the fleet.")
@@ -22,25 +22,25 @@ _REMOVED: Final = Reason("cluster_removed", "Its cluster was removed from the fl
 class Nowhere:
     """Answers at once and calls nobody, so that what is left in the books can be ended and deleted."""
 
-    def observe(self, _: WorkspaceSpec) -> Observation:
+    def observe(self, _: RunSpec) -> Observation:
         return Observation(Phase.FAILED, reason=_REMOVED)
 
-    def ensure_present(self, spec: WorkspaceSpec) -> Observation:
+    def ensure_present(self, spec: RunSpec) -> Observation:
         return self.observe(spec)
 
-    def ensure_stopped(self, _: WorkspaceSpec) -> Observation:
+    def ensure_stopped(self, _: RunSpec) -> Observation:
         return Observation(Phase.ABSENT)
 
-    def ensure_absent(self, _: WorkspaceSpec) -> Observation:
+    def ensure_absent(self, _: RunSpec) -> Observation:
         return Observation(Phase.ABSENT)
 
-    def endpoint_of(self, _: WorkspaceSpec) -> Endpoint | None:
+    def endpoint_of(self, _: RunSpec) -> Endpoint | None:
         return None
 
-    def logs(self, _: WorkspaceSpec, *, tail: int) -> tuple[str, ...]:
+    def logs(self, _: RunSpec, *, tail: int) -> tuple[str, ...]:
         return ()
 
-    def activity(self, _: WorkspaceSpec, *, now: datetime) -> ActivityReading:
+    def activity(self, _: RunSpec, *, now: datetime) -> ActivityReading:
         raise ProbeFailed(_REMOVED.message)
 
     def ensure_volume_absent(self, *, project_id: UUID, volume_id: UUID) -> None:

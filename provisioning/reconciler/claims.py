@@ -10,7 +10,7 @@ from django.db.models import F, Q
 
 from core import scope
 from core.ids import uuid7
-from provisioning.drivers.base import WorkspaceSpec
+from provisioning.drivers.base import RunSpec
 from provisioning.drivers.places import Place
 from provisioning.durations import duration
 from provisioning.enums import DesiredState, State
@@ -32,7 +32,7 @@ class Claimed:
     has_run: bool
     deadline_at: datetime | None
     place: Place
-    spec: WorkspaceSpec
+    spec: RunSpec
 
     def is_late(self, now: datetime) -> bool:
         return self.deadline_at is not None and now >= self.deadline_at

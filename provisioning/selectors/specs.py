@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from provisioning.drivers.base import WorkspaceSpec
+from provisioning.drivers.base import RunSpec
 from provisioning.drivers.places import LOCAL, NOWHERE, Place
 from provisioning.enums import ClusterStanding
 from provisioning.models import Cluster, ClusterAccess, Workload
 
 
-def spec_of(workload: Workload, *, variables: bool = True) -> WorkspaceSpec:
+def spec_of(workload: Workload, *, variables: bool = True) -> RunSpec:
     """What the driver may know of a workload, or that without its variables. Needs shape, accelerator, image,
     volume and cluster loaded."""
     shape = workload.shape
-    return WorkspaceSpec(
+    return RunSpec(
         workload_id=workload.pk,
         organization_id=workload.organization_id,
         project_id=workload.project_id,

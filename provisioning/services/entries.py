@@ -18,7 +18,7 @@ from django.db import transaction
 
 from core import audit, scope
 from core.types import Actor, ActorKind
-from provisioning.drivers.base import DriverUnavailable, WorkloadDriver, WorkspaceSpec
+from provisioning.drivers.base import DriverUnavailable, RunSpec, WorkloadDriver
 from provisioning.drivers.places import Place
 from provisioning.durations import duration
 from provisioning.enums import Purpose, State
@@ -217,7 +217,7 @@ def actor_behind(row: EntryCode | WorkspaceEntry, now: datetime) -> Actor | None
     )
 
 
-def _endpoint(pass_key: str, spec: WorkspaceSpec, driver: WorkloadDriver) -> Admitted | Denied:
+def _endpoint(pass_key: str, spec: RunSpec, driver: WorkloadDriver) -> Admitted | Denied:
     endpoint = driver.endpoint_of(spec)
     if endpoint is None:
         return _NOT_THERE

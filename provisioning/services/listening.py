@@ -11,7 +11,7 @@ from uuid import UUID
 
 from core import scope
 from core.api.rendering import dumps
-from provisioning.drivers.base import DriverUnavailable, FollowsLogs, LogPiece, WorkloadDriver, WorkspaceSpec
+from provisioning.drivers.base import DriverUnavailable, FollowsLogs, LogPiece, RunSpec, WorkloadDriver
 from provisioning.drivers.places import Place
 from provisioning.enums import State
 from provisioning.lifecycle import ENDED
@@ -75,7 +75,7 @@ class LogReader:
         self._mark, self._silent = piece.mark, self._silent and not lines
         return Said(tuple(Told(line) for line in lines), missed=piece.missed, over=over)
 
-    def _piece(self, spec: WorkspaceSpec, driver: WorkloadDriver, *, over: bool) -> LogPiece:
+    def _piece(self, spec: RunSpec, driver: WorkloadDriver, *, over: bool) -> LogPiece:
         if isinstance(driver, FollowsLogs):
             return driver.log_after(spec, self._mark, whole=not over)
         before, self._seen = self._seen, driver.logs(spec, tail=MOST_LINES)

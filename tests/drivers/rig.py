@@ -18,9 +18,9 @@ from provisioning.drivers.base import (
     Observation,
     Phase,
     ReportsActivity,
+    RunSpec,
     Stray,
     WorkloadDriver,
-    WorkspaceSpec,
 )
 from provisioning.drivers.local import places, procfs, record, strays
 from provisioning.drivers.local.config import LocalConfig, LocalImage
@@ -55,8 +55,8 @@ def config_in(state_dir: Path, *, isolation: str | None = None) -> LocalConfig:
     )
 
 
-def a_spec(**changes: object) -> WorkspaceSpec:
-    plain = WorkspaceSpec(
+def a_spec(**changes: object) -> RunSpec:
+    plain = RunSpec(
         workload_id=uuid4(),
         organization_id=uuid4(),
         project_id=uuid4(),
@@ -96,31 +96,31 @@ class Rig(Protocol):
         """As finely as the driver's instants are told."""
         ...
 
-    def bound(self, spec: WorkspaceSpec) -> Observation:
+    def bound(self, spec: RunSpec) -> Observation:
         """Asked to be present, and capacity is bound."""
         ...
 
-    def started(self, spec: WorkspaceSpec) -> Observation: ...
+    def started(self, spec: RunSpec) -> Observation: ...
 
-    def stopped(self, spec: WorkspaceSpec) -> Observation: ...
+    def stopped(self, spec: RunSpec) -> Observation: ...
 
-    def failed(self, spec: WorkspaceSpec) -> Observation: ...
+    def failed(self, spec: RunSpec) -> Observation: ...
 
-    def absent(self, spec: WorkspaceSpec) -> Observation: ...
+    def absent(self, spec: RunSpec) -> Observation: ...
 
     def until_ended(self, stray: Stray) -> Observation: ...
 
-    def held(self, spec: WorkspaceSpec) -> Sequence[object]:
+    def held(self, spec: RunSpec) -> Sequence[object]:
         """What runs of it: processes, pods."""
         ...
 
-    def keeps_volume(self, spec: WorkspaceSpec) -> bool: ...
+    def keeps_volume(self, spec: RunSpec) -> bool: ...
 
-    def doom(self, spec: WorkspaceSpec) -> None:
+    def doom(self, spec: RunSpec) -> None:
         """Its next start says two lines and ends with 3."""
         ...
 
-    def spare(self, spec: WorkspaceSpec) -> None: ...
+    def spare(self, spec: RunSpec) -> None: ...
 
 
 @dataclass
@@ -131,7 +131,7 @@ class LocalRig:
     def config(self) -> LocalConfig:
         return self.driver.config
 
-    def home(self, spec: WorkspaceSpec) -> Path:
+    def home(self, spec: RunSpec) -> Path:
         home = places.volume_of(spec.project_id, spec.volume_id, self.config)
         home.mkdir(parents=True, exist_ok=True)
         return home
@@ -139,22 +139,22 @@ class LocalRig:
     def now(self) -> datetime:
         return datetime.now(UTC)
 
-    def bound(self, spec: WorkspaceSpec) -> Observation:
+    def bound(self, spec: RunSpec) -> Observation:
         return self.driver.ensure_present(spec)
 
-    def held(self, spec: WorkspaceSpec) -> list[int]:
+    def held(self, spec: RunSpec) -> list[int]:
         return self.processes(spec)
 
-    def keeps_volume(self, spec: WorkspaceSpec) -> bool:
+    def keeps_volume(self, spec: RunSpec) -> bool:
         return places.volume_of(spec.project_id, spec.volume_id, self.config).exists()
 
-    def doom(self, spec: WorkspaceSpec) -> None:
+    def doom(self, spec: RunSpec) -> None:
         (self.home(spec) / "crash").touch()
 
-    def spare(self, spec: WorkspaceSpec) -> None:
+    def spare(self, spec: RunSpec) -> None:
         (self.home(spec) / "crash").unlink()
 
-    def started(self, spec: WorkspaceSpec, *, seconds: float = 15.0) -> Observation:
+    def started(self, spec: RunSpec, *, seconds: float = 15.0) -> Observation:
         """Present and ready; fails at once where it failed."""
         self.driver.ensure_present(spec)
         seen = until(
@@ -165,33 +165,33 @@ class LocalRig:
         assert seen.ready, seen
         return seen
 
-    def stopped(self, spec: WorkspaceSpec) -> Observation:
+    def stopped(self, spec: RunSpec) -> Observation:
         return until(lambda: self.driver.ensure_stopped(spec), lambda o: o.phase in SETTLED)
 
-    def failed(self, spec: WorkspaceSpec) -> Observation:
+    def failed(self, spec: RunSpec) -> Observation:
         self.driver.ensure_present(spec)
         return until(lambda: self.driver.observe(spec), lambda o: o.phase is Phase.FAILED)
 
     def until_ended(self, stray: Stray) -> Observation:
         return until(lambda: self.driver.end_stray(stray), lambda o: o.phase in SETTLED)
 
-    def absent(self, spec: WorkspaceSpec) -> Observation:
+    def absent(self, spec: RunSpec) -> Observation:
         return until(lambda: self.driver.ensure_absent(spec), lambda o: o.phase is Phase.ABSENT)
 
-    def processes(self, spec: WorkspaceSpec) -> list[int]:
+    def processes(self, spec: RunSpec) -> list[int]:
         return [each.pid for each in procfs.marked_with(f"{MARKER}={spec.workload_id}")]
 
-    def record(self, spec: WorkspaceSpec) -> record.Record:
+    def record(self, spec: RunSpec) -> record.Record:
         found = record.read(str(places.places_of(spec.workload_id, self.config).run))
         assert found is not None
         return found
 
-    def keeper(self, spec: WorkspaceSpec) -> int:
+    def keeper(self, spec: RunSpec) -> int:
         pid = self.record(spec).keeper_pid
         assert pid is not None
         return pid
 
-    def output(self, spec: WorkspaceSpec, command: str) -> str:
+    def output(self, spec: RunSpec, command: str) -> str:
         """What a command prints when it is run inside the workload."""
         home = self.home(spec)
         (home / "command").write_text(f"({command}) >$HOME/out 2>&1; mv $HOME/out $HOME/output")

@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from provisioning.drivers.base import ActivityReading, WorkspaceSpec
+from provisioning.drivers.base import ActivityReading, RunSpec
 from provisioning.drivers.local.config import jupyterlab
 from provisioning.drivers.local.driver import LocalDriver
 from tests.drivers.rig import LocalRig, a_spec, config_in, until
@@ -41,12 +41,12 @@ def lab(tmp_path: Path) -> Iterator[LocalRig]:
 
 
 @pytest.fixture
-def spec() -> WorkspaceSpec:
+def spec() -> RunSpec:
     return a_spec(image="jupyterlab", vcpus=2, memory_gib=4)
 
 
 class TestJupyterLab:
-    async def test_a_cell_runs_its_file_stays_and_its_work_is_seen(self, lab: LocalRig, spec: WorkspaceSpec) -> None:
+    async def test_a_cell_runs_its_file_stays_and_its_work_is_seen(self, lab: LocalRig, spec: RunSpec) -> None:
         lab.started(spec, seconds=START_S)
         async with _session(lab, spec) as session:
             page = await (await session.get(f"{WEB}/lab")).text()
@@ -71,7 +71,7 @@ class TestJupyterLab:
         assert (lab.home(spec) / "kept.txt").read_text() == "kept"
         assert not (lab.home(spec) / ".npm").exists()
 
-    async def test_a_terminal_is_busy_while_something_runs_in_it(self, lab: LocalRig, spec: WorkspaceSpec) -> None:
+    async def test_a_terminal_is_busy_while_something_runs_in_it(self, lab: LocalRig, spec: RunSpec) -> None:
         lab.started(spec, seconds=START_S)
         async with _session(lab, spec) as session:
             first = await _new(session, "terminals", {})
@@ -93,7 +93,7 @@ class TestJupyterLab:
         assert detached.detached == 1
         assert [each.busy for each in detached.terminals] == [False, False]
 
-    async def test_kernels_talk_where_no_other_user_can_listen(self, lab: LocalRig, spec: WorkspaceSpec) -> None:
+    async def test_kernels_talk_where_no_other_user_can_listen(self, lab: LocalRig, spec: RunSpec) -> None:
         lab.started(spec, seconds=START_S)
         async with _session(lab, spec) as session:
             await _new(session, "kernels", {"name": "python3"})
@@ -104,7 +104,7 @@ class TestJupyterLab:
         assert json.loads(connection.read_text())["transport"] == "ipc"
         assert runtime.stat().st_mode & 0o777 == 0o700
 
-    def test_a_broken_package_of_ones_own_does_not_break_the_server(self, lab: LocalRig, spec: WorkspaceSpec) -> None:
+    def test_a_broken_package_of_ones_own_does_not_break_the_server(self, lab: LocalRig, spec: RunSpec) -> None:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         own = lab.home(spec) / ".python" / version
         own.mkdir(parents=True)
@@ -131,7 +131,7 @@ print(waits, *(conforms(text, "iri") for text in ("http://b\u00fccher.example/",
 
 
 @asynccontextmanager
-async def _session(lab: LocalRig, spec: WorkspaceSpec) -> AsyncIterator[aiohttp.ClientSession]:
+async def _session(lab: LocalRig, spec: RunSpec) -> AsyncIterator[aiohttp.ClientSession]:
     endpoint = lab.driver.endpoint_of(spec)
     assert endpoint is not None
     assert endpoint.unix_socket is not None
@@ -167,7 +167,7 @@ async def _run(session: aiohttp.ClientSession, kernel: str, code: str) -> str:
 
 
 async def _busy_while(
-    lab: LocalRig, spec: WorkspaceSpec, session: aiohttp.ClientSession, kernel: str, code: str
+    lab: LocalRig, spec: RunSpec, session: aiohttp.ClientSession, kernel: str, code: str
 ) -> ActivityReading:
     async with session.ws_connect(f"{WEB}/api/kernels/{kernel}/channels") as socket:
         await _send(socket, code)
@@ -194,5 +194,5 @@ async def _send(socket: aiohttp.ClientWebSocketResponse, code: str) -> str:
     return identity
 
 
-def _read(lab: LocalRig, spec: WorkspaceSpec) -> ActivityReading:
+def _read(lab: LocalRig, spec: RunSpec) -> ActivityReading:
     return lab.driver.activity(spec, now=datetime.now(UTC))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from provisioning.drivers.base import DriverUnavailable, Observation, Phase, WorkspaceSpec
+from provisioning.drivers.base import DriverUnavailable, Observation, Phase, RunSpec
 from provisioning.drivers.local import places, procfs, record, uids
 from provisioning.drivers.local.config import LocalConfig
 from provisioning.drivers.local.driver import LocalDriver
@@ -356,11 +356,11 @@ def _warm() -> None:
     """Import everything before the race."""
 
 
-def _present(config: LocalConfig, spec: WorkspaceSpec) -> Observation:
+def _present(config: LocalConfig, spec: RunSpec) -> Observation:
     return LocalDriver(config).ensure_present(spec)
 
 
-def _tree(rig: LocalRig, spec: WorkspaceSpec) -> list[procfs.Process]:
+def _tree(rig: LocalRig, spec: RunSpec) -> list[procfs.Process]:
     """Everything below the keeper that is not of the keeper's own making."""
     below = procfs.descendants_of(rig.keeper(spec))
     wrapped = rig.record(spec).wrappers > 0

@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 
 import yaml
 
-from provisioning.drivers.base import Observation, Phase, Stray, WorkspaceSpec
+from provisioning.drivers.base import Observation, Phase, RunSpec, Stray
 from provisioning.drivers.kubernetes import workspaces
 from provisioning.drivers.kubernetes.client import Api
 from provisioning.drivers.kubernetes.driver import KubernetesDriver
@@ -77,40 +77,40 @@ class KubeRig:
         """The API server writes whole seconds."""
         return datetime.now(UTC).replace(microsecond=0)
 
-    def present(self, spec: WorkspaceSpec) -> Observation:
+    def present(self, spec: RunSpec) -> Observation:
         self.give_disk(spec)
         return self.driver.ensure_present(spec)
 
-    def bound(self, spec: WorkspaceSpec) -> Observation:
+    def bound(self, spec: RunSpec) -> Observation:
         self.present(spec)
         return until(lambda: self.driver.observe(spec), lambda o: o.started_at)
 
-    def started(self, spec: WorkspaceSpec) -> Observation:
+    def started(self, spec: RunSpec) -> Observation:
         self.present(spec)
         seen = until(lambda: self.driver.observe(spec), lambda o: o.ready or o.phase in SETTLED)
         assert seen.ready, seen
         return seen
 
-    def stopped(self, spec: WorkspaceSpec) -> Observation:
+    def stopped(self, spec: RunSpec) -> Observation:
         return until(lambda: self.driver.ensure_stopped(spec), lambda o: o.phase in SETTLED)
 
-    def failed(self, spec: WorkspaceSpec) -> Observation:
+    def failed(self, spec: RunSpec) -> Observation:
         self.present(spec)
         return until(lambda: self.driver.observe(spec), lambda o: o.phase is Phase.FAILED)
 
-    def absent(self, spec: WorkspaceSpec) -> Observation:
+    def absent(self, spec: RunSpec) -> Observation:
         return until(lambda: self.driver.ensure_absent(spec), lambda o: o.phase is Phase.ABSENT)
 
     def until_ended(self, stray: Stray) -> Observation:
         return until(lambda: self.driver.end_stray(stray), lambda o: o.phase in SETTLED)
 
-    def held(self, spec: WorkspaceSpec) -> list[str]:
+    def held(self, spec: RunSpec) -> list[str]:
         return [text(pod, "metadata", "uid") for pod in self.pods(spec)]
 
-    def pods(self, spec: WorkspaceSpec) -> list[Json]:
+    def pods(self, spec: RunSpec) -> list[Json]:
         return self.api.list(path("Pod", namespace_of(spec.project_id)), labelSelector=_of(spec))
 
-    def pod(self, spec: WorkspaceSpec) -> Json:
+    def pod(self, spec: RunSpec) -> Json:
         (pod,) = until(lambda: self.pods(spec), len)
         return pod
 
@@ -119,21 +119,21 @@ class KubeRig:
         whole = [row for row in rows(self.api.get(where), "status", "conditions") if row["type"] != condition["type"]]
         self.api.merge(f"{where}/status", {"status": {"conditions": [*whole, dict(condition)]}})
 
-    def keeps_volume(self, spec: WorkspaceSpec) -> bool:
+    def keeps_volume(self, spec: RunSpec) -> bool:
         where = path("PersistentVolumeClaim", namespace_of(spec.project_id), claim_of(spec.volume_id))
         return until(lambda: self.api.get(where), lambda claim: claim is None) is not None
 
-    def note(self, spec: WorkspaceSpec, **notes: str) -> None:
+    def note(self, spec: RunSpec, **notes: str) -> None:
         """How its next pod behaves: `start_after="2"` is fake-kubelet/start-after."""
         self.notes[spec.workload_id] = {f"fake-kubelet/{k.replace('_', '-')}": value for k, value in notes.items()}
 
-    def doom(self, spec: WorkspaceSpec) -> None:
+    def doom(self, spec: RunSpec) -> None:
         self.notes[spec.workload_id] = DOOMED
 
-    def spare(self, spec: WorkspaceSpec) -> None:
+    def spare(self, spec: RunSpec) -> None:
         self.notes.pop(spec.workload_id)
 
-    def give_disk(self, spec: WorkspaceSpec) -> None:
+    def give_disk(self, spec: RunSpec) -> None:
         """Our own class has no provisioner: a disk is laid ready for the claim."""
         name, namespace = claim_of(spec.volume_id), namespace_of(spec.project_id)
         self.namespaces.add(namespace)
@@ -177,13 +177,13 @@ class KubeRig:
         self.api.apply(where, thing)
         self.left.append(where)
 
-    def home(self, spec: WorkspaceSpec) -> Path:
+    def home(self, spec: RunSpec) -> Path:
         """Where the lab keeps the files of a disk of its class."""
         where = path("PersistentVolumeClaim", namespace_of(spec.project_id), claim_of(spec.volume_id))
         disk = self.api.get(f"/api/v1/persistentvolumes/{text(self.api.get(where), 'spec', 'volumeName')}")
         return Path(text(disk, "spec", "hostPath", "path"))
 
-    def everything_of(self, spec: WorkspaceSpec) -> list[str]:
+    def everything_of(self, spec: RunSpec) -> list[str]:
         """All objects of all kinds that the API server has, with the workload's label."""
         found = []
         for kind in self.kinds():
@@ -206,7 +206,7 @@ class KubeRig:
         """The tests' notes are on every pod, and every pod goes to the rig's nodes."""
         written = workspaces.workspace
 
-        def noted(spec: WorkspaceSpec, place: Place, incarnation: str) -> Json:
+        def noted(spec: RunSpec, place: Place, incarnation: str) -> Json:
             manifest = written(spec, place, incarnation)
             template = part(manifest, "spec", "template")
             part(template, "metadata")["annotations"] = self.notes.get(spec.workload_id, {})
@@ -233,5 +233,5 @@ def api_server_of(kubeconfig: Path) -> int | None:
     return int(json.loads(record.read_text())["pid"]) if record.exists() else None
 
 
-def _of(spec: WorkspaceSpec) -> str:
+def _of(spec: RunSpec) -> str:
     return f"{WORKLOAD}={spec.workload_id}"

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from billing.models import UsageSession
-from provisioning.drivers.base import WorkspaceSpec
+from provisioning.drivers.base import RunSpec
 from provisioning.drivers.kubernetes.objects import path_of
 from provisioning.drivers.kubernetes.reading import name_of
 from provisioning.enums import State
@@ -40,7 +40,7 @@ class Life:
         return timezone.now() + self.leap
 
     @property
-    def spec(self) -> WorkspaceSpec:
+    def spec(self) -> RunSpec:
         return spec_of(self.row())
 
     def row(self) -> Workload:

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 from unittest.mock import patch
 
-from provisioning.drivers.base import DriverUnavailable, Observation, Phase, WorkspaceSpec
+from provisioning.drivers.base import DriverUnavailable, Observation, Phase, RunSpec
 from provisioning.drivers.kubernetes.client import Api
 from tests.drivers.rig import a_spec, until
 from tests.kube.rig import KubeRig
@@ -80,6 +80,6 @@ def losing_answer(step: int) -> Iterator[list[int]]:
         yield lost
 
 
-def _tried(ask: Callable[[WorkspaceSpec], Observation], spec: WorkspaceSpec) -> None:
+def _tried(ask: Callable[[RunSpec], Observation], spec: RunSpec) -> None:
     with suppress(DriverUnavailable):
         ask(spec)

@@ -16,8 +16,8 @@ from provisioning.drivers.base import (
     Phase,
     ProbeFailed,
     Reason,
+    RunSpec,
     Stray,
-    WorkspaceSpec,
 )
 from provisioning.models import Workload
 from provisioning.reconciler import reconcile
@@ -98,11 +98,11 @@ class Machine:
     meanwhile: Callable[[str], None] = lambda _: None
     removed_volumes: list[UUID] = field(default_factory=list)
 
-    def observe(self, spec: WorkspaceSpec) -> Observation:
+    def observe(self, spec: RunSpec) -> Observation:
         self._called("observe")
         return self._seen(spec.workload_id)
 
-    def ensure_present(self, spec: WorkspaceSpec) -> Observation:
+    def ensure_present(self, spec: RunSpec) -> Observation:
         self._called("present")
         known = self.runs.get(spec.workload_id)
         if self.refuses is not None:
@@ -115,22 +115,22 @@ class Machine:
             )
         return self._seen(spec.workload_id)
 
-    def ensure_stopped(self, spec: WorkspaceSpec) -> Observation:
+    def ensure_stopped(self, spec: RunSpec) -> Observation:
         self._called("stop")
         return self._end(spec.workload_id, Phase.STOPPED)
 
-    def ensure_absent(self, spec: WorkspaceSpec) -> Observation:
+    def ensure_absent(self, spec: RunSpec) -> Observation:
         self._called("absent")
         return self._end(spec.workload_id, Phase.ABSENT)
 
-    def endpoint_of(self, spec: WorkspaceSpec) -> Endpoint | None:
+    def endpoint_of(self, spec: RunSpec) -> Endpoint | None:
         self._answers()
         return Endpoint(unix_socket=f"/run/{spec.workload_id}") if self.living(spec.workload_id) else None
 
-    def logs(self, spec: WorkspaceSpec, *, tail: int) -> tuple[str, ...]:
+    def logs(self, spec: RunSpec, *, tail: int) -> tuple[str, ...]:
         return ("line",)[:tail]
 
-    def activity(self, spec: WorkspaceSpec, *, now: datetime) -> ActivityReading:
+    def activity(self, spec: RunSpec, *, now: datetime) -> ActivityReading:
         if self.reading is None:
             raise ProbeFailed("nobody answers")
         return self.reading

@@ -24,9 +24,9 @@ from provisioning.drivers.base import (
     Phase,
     ProbeFailed,
     Reason,
+    RunSpec,
     Stray,
     VolumeInUse,
-    WorkspaceSpec,
 )
 from provisioning.drivers.kubernetes import activity, logs, starting, status, tunnel
 from provisioning.drivers.kubernetes.capabilities import capabilities_of
@@ -69,35 +69,35 @@ class KubernetesDriver:
     def nodes(self) -> tuple[NodeFacts, ...]:
         return nodes_of(self.api)
 
-    def observe(self, spec: WorkspaceSpec) -> Observation:
+    def observe(self, spec: RunSpec) -> Observation:
         return self._settled(Spot.of(spec)).observation
 
-    def ensure_present(self, spec: WorkspaceSpec) -> Observation:
+    def ensure_present(self, spec: RunSpec) -> Observation:
         return self._again(lambda: self._present(spec))
 
-    def ensure_stopped(self, spec: WorkspaceSpec) -> Observation:
+    def ensure_stopped(self, spec: RunSpec) -> Observation:
         return self._ended(Spot.of(spec), absent=False)
 
-    def ensure_absent(self, spec: WorkspaceSpec) -> Observation:
+    def ensure_absent(self, spec: RunSpec) -> Observation:
         return self._ended(Spot.of(spec), absent=True)
 
-    def endpoint_of(self, spec: WorkspaceSpec) -> Endpoint | None:
+    def endpoint_of(self, spec: RunSpec) -> Endpoint | None:
         """A socket of this process: what connects to it goes through the API server to the pod's loopback."""
         pod = self._serving(Spot.of(spec))
         return None if pod is None else Endpoint(unix_socket=str(self._socket(pod)))
 
-    def logs(self, spec: WorkspaceSpec, *, tail: int) -> tuple[str, ...]:
+    def logs(self, spec: RunSpec, *, tail: int) -> tuple[str, ...]:
         view = look(self.api, Spot.of(spec))
         if view.pods:
             return logs.tail_of(self.api, view.pods[-1], lines=tail)
         absent = view.record is None or view.record.absent
         return () if absent or view.record is None or tail <= 0 else view.record.tail[-tail:]
 
-    def log_after(self, spec: WorkspaceSpec, mark: str, *, whole: bool) -> LogPiece:
+    def log_after(self, spec: RunSpec, mark: str, *, whole: bool) -> LogPiece:
         pod = self.api.get(Spot.of(spec).pod_path)
         return LogPiece((), mark) if pod is None else logs.after(self.api, pod, mark, whole=whole)
 
-    def activity(self, spec: WorkspaceSpec, *, now: datetime) -> ActivityReading:
+    def activity(self, spec: RunSpec, *, now: datetime) -> ActivityReading:
         pod = self._serving(Spot.of(spec))
         if pod is None:
             raise ProbeFailed("the server is not running")
@@ -128,7 +128,7 @@ class KubernetesDriver:
         ends = [self._ended(spot, absent=False) for spot in spots if spot and spot.workload_id == stray.workload_id]
         return ends[0] if ends else Observation(Phase.ABSENT)
 
-    def _present(self, spec: WorkspaceSpec) -> Observation:
+    def _present(self, spec: RunSpec) -> Observation:
         spot = Spot.of(spec)
         view = look(self.api, spot)
         record = view.record
@@ -141,7 +141,7 @@ class KubernetesDriver:
             return Observation(Phase.STARTING, reason=ENDING_LAST)
         return self._begin(spec, spot, view)
 
-    def _begin(self, spec: WorkspaceSpec, spot: Spot, view: View) -> Observation:
+    def _begin(self, spec: RunSpec, spot: Spot, view: View) -> Observation:
         """A right that is missing is waited for, with its name: somebody may grant it before the start is too late."""
         try:
             starting.lay_ground(self.api, spec, self.place, self.ground)
@@ -152,7 +152,7 @@ class KubernetesDriver:
         except Refused as refused:
             return Observation(Phase.FAILED, reason=starting.refusal(refused))
 
-    def _set_up(self, spec: WorkspaceSpec, spot: Spot, record: Record) -> Observation:
+    def _set_up(self, spec: RunSpec, spot: Spot, record: Record) -> Observation:
         refused = starting.set_up(self.api, spec, self.place, record)
         if refused is None:
             return Observation(Phase.STARTING, incarnation=record.incarnation)

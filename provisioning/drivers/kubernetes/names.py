@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from provisioning.drivers.base import WorkspaceSpec
+from provisioning.drivers.base import RunSpec
 
 DOMAIN: Final = "steelyard.dev"
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
@@ -53,9 +53,9 @@ def place_labels(cluster_id: UUID | None, organization_id: UUID, project_id: UUI
     }
 
 
-def labels_of_volume(spec: WorkspaceSpec, cluster_id: UUID | None) -> dict[str, str]:
+def labels_of_volume(spec: RunSpec, cluster_id: UUID | None) -> dict[str, str]:
     return place_labels(cluster_id, spec.organization_id, spec.project_id) | {VOLUME: str(spec.volume_id)}
 
 
-def labels_of_workload(spec: WorkspaceSpec, cluster_id: UUID | None) -> dict[str, str]:
+def labels_of_workload(spec: RunSpec, cluster_id: UUID | None) -> dict[str, str]:
     return labels_of_volume(spec, cluster_id) | {WORKLOAD: str(spec.workload_id)}

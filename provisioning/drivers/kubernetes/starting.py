@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import uuid4
 
-from provisioning.drivers.base import Phase, Reason, WorkspaceSpec
+from provisioning.drivers.base import Phase, Reason, RunSpec
 from provisioning.drivers.kubernetes import namespaces, workspaces
 from provisioning.drivers.kubernetes import record as records
 from provisioning.drivers.kubernetes.client import Api, Refused
@@ -23,7 +23,7 @@ def refusal(refused: Refused) -> Reason:
     return Reason("refused_by_cluster", f"The cluster refuses it: {refused.message}")
 
 
-def lay_ground(api: Api, spec: WorkspaceSpec, place: Place, ground: Ground) -> None:
+def lay_ground(api: Api, spec: RunSpec, place: Place, ground: Ground) -> None:
     """Nothing is written where the namespace says that all of it is there."""
     things = namespaces.manifests(
         cluster_id=place.cluster_id,
@@ -40,7 +40,7 @@ def lay_ground(api: Api, spec: WorkspaceSpec, place: Place, ground: Ground) -> N
     apply(api, namespaces.marked(things[0], mark))
 
 
-def claim_volume(api: Api, spec: WorkspaceSpec, place: Place, known: Json | None) -> Json:
+def claim_volume(api: Api, spec: RunSpec, place: Place, known: Json | None) -> Json:
     """The claim as it is on the cluster. One that is there keeps its class: it only ever grows."""
     wanted = workspaces.claim(spec, place)
     if known is None:
@@ -53,7 +53,7 @@ def claim_volume(api: Api, spec: WorkspaceSpec, place: Place, known: Json | None
     return known
 
 
-def begin(api: Api, spec: WorkspaceSpec, claim: Json, last: Record | None) -> Record:
+def begin(api: Api, spec: RunSpec, claim: Json, last: Record | None) -> Record:
     """Of all who try at once one succeeds; the others are Overtaken. `last`: the run after which this one begins."""
     if records.in_claim(claim, record_of(spec.workload_id)) != last:
         raise Overtaken
@@ -62,7 +62,7 @@ def begin(api: Api, spec: WorkspaceSpec, claim: Json, last: Record | None) -> Re
     return fresh
 
 
-def set_up(api: Api, spec: WorkspaceSpec, place: Place, record: Record) -> Record | None:
+def set_up(api: Api, spec: RunSpec, place: Place, record: Record) -> Record | None:
     """The set of this run. What the cluster says where it will not have it, as the run's end.
 
     Made, not applied: whoever comes late with a run that is over must not turn the next one's set into its own.

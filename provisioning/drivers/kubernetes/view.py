@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from provisioning.drivers.base import WorkspaceSpec
+from provisioning.drivers.base import RunSpec
 from provisioning.drivers.kubernetes import record as records
 from provisioning.drivers.kubernetes.client import Api, Refused
 from provisioning.drivers.kubernetes.names import (
@@ -41,7 +41,7 @@ class Spot:
     volume_id: UUID
 
     @classmethod
-    def of(cls, spec: WorkspaceSpec) -> Spot:
+    def of(cls, spec: RunSpec) -> Spot:
         return cls(namespace_of(spec.project_id), spec.workload_id, spec.volume_id)
 
     @classmethod

@@ -6,7 +6,7 @@ from typing import Final
 
 import yaml
 
-from provisioning.drivers.base import WorkspaceSpec
+from provisioning.drivers.base import RunSpec
 from provisioning.drivers.kubernetes import namespaces
 from provisioning.drivers.kubernetes.accelerators import accelerator_of
 from provisioning.drivers.kubernetes.names import (
@@ -33,7 +33,7 @@ PERSON: Final = 1000
 SCRATCH_GIB: Final = 20
 
 
-def claim(spec: WorkspaceSpec, place: Place) -> Json:
+def claim(spec: RunSpec, place: Place) -> Json:
     """The volume's claim: an object of its own, which outlives whatever mounts it."""
     storage_class = dict(place.storage_classes).get(TIER)
     return {
@@ -52,7 +52,7 @@ def claim(spec: WorkspaceSpec, place: Place) -> Json:
     }
 
 
-def workspace(spec: WorkspaceSpec, place: Place, incarnation: str) -> Json:
+def workspace(spec: RunSpec, place: Place, incarnation: str) -> Json:
     """One pod, never two: a set of one. `incarnation` names the run that this set stands for."""
     labels = labels_of_workload(spec, place.cluster_id) | {INCARNATION: incarnation}
     name, namespace = set_of(spec.workload_id), namespace_of(spec.project_id)
@@ -72,12 +72,12 @@ def workspace(spec: WorkspaceSpec, place: Place, incarnation: str) -> Json:
     }
 
 
-def exported(spec: WorkspaceSpec, place: Place, ground: Ground) -> str:
+def exported(spec: RunSpec, place: Place, ground: Ground) -> str:
     """All of it as YAML that a bare cluster takes: without what needs us to be there."""
     return as_yaml(exported_objects(spec, place, ground))
 
 
-def exported_objects(spec: WorkspaceSpec, place: Place, ground: Ground) -> tuple[Json, ...]:
+def exported_objects(spec: RunSpec, place: Place, ground: Ground) -> tuple[Json, ...]:
     """In the order in which they are applied."""
     own = workspace(spec, place, "exported")
     template = part(own, "spec", "template", "metadata")
@@ -102,7 +102,7 @@ class _Plain(yaml.SafeDumper):
         return True
 
 
-def _pod(spec: WorkspaceSpec, server: Server) -> Json:
+def _pod(spec: RunSpec, server: Server) -> Json:
     return {
         "serviceAccountName": ACCOUNT,
         "automountServiceAccountToken": False,
@@ -126,7 +126,7 @@ def _pod(spec: WorkspaceSpec, server: Server) -> Json:
     }
 
 
-def _nodes(spec: WorkspaceSpec) -> Json:
+def _nodes(spec: RunSpec) -> Json:
     """Only nodes of that model; their taint, by which others are kept off, is no hindrance."""
     if spec.accelerator is None:
         return {}
@@ -138,7 +138,7 @@ def _nodes(spec: WorkspaceSpec) -> Json:
     }
 
 
-def _container(spec: WorkspaceSpec, server: Server) -> Json:
+def _container(spec: RunSpec, server: Server) -> Json:
     given = dict(spec.env) | dict(server.environment)
     probe = {"exec": {"command": list(server.probe)}, "timeoutSeconds": 5}
     return {
@@ -160,7 +160,7 @@ def _container(spec: WorkspaceSpec, server: Server) -> Json:
     }
 
 
-def _resources(spec: WorkspaceSpec) -> Json:
+def _resources(spec: RunSpec) -> Json:
     """Asked for and bounded alike: what is billed is what is held."""
     sizes = {"cpu": str(spec.vcpus), "memory": f"{spec.memory_gib}Gi"}
     if spec.accelerator is not None and spec.accelerator_count:

@@ -27,9 +27,9 @@ from provisioning.drivers.base import (
     Phase,
     ProbeFailed,
     Reason,
+    RunSpec,
     Stray,
     VolumeInUse,
-    WorkspaceSpec,
 )
 from provisioning.drivers.local import (
     activity,
@@ -72,10 +72,10 @@ class LocalDriver:
         unbounded = (f"Not limited on this machine: {free}.",) if free else ()
         return (*(() if apart.isolated else (apart.sentence,)), *unbounded)
 
-    def observe(self, spec: WorkspaceSpec) -> Observation:
+    def observe(self, spec: RunSpec) -> Observation:
         return self._observed(spec.workload_id, self._settled(spec.workload_id))
 
-    def ensure_present(self, spec: WorkspaceSpec) -> Observation:
+    def ensure_present(self, spec: RunSpec) -> Observation:
         known = self._settled(spec.workload_id)
         if known is None or self._may_start_after(known):
             try:
@@ -84,13 +84,13 @@ class LocalDriver:
                 return Observation(phase=Phase.FAILED, reason=refusal.reason)
         return self.observe(spec)
 
-    def ensure_stopped(self, spec: WorkspaceSpec) -> Observation:
+    def ensure_stopped(self, spec: RunSpec) -> Observation:
         known = self._end(spec.workload_id, signal.SIGTERM)
         if known is not None and known.ended and not known.acknowledged:
             known = self._acknowledge(spec.workload_id)
         return self._observed(spec.workload_id, known)
 
-    def ensure_absent(self, spec: WorkspaceSpec) -> Observation:
+    def ensure_absent(self, spec: RunSpec) -> Observation:
         known = self._end(spec.workload_id, signal.SIGTERM)
         if known is None or not known.ended:
             return self._observed(spec.workload_id, known)
@@ -101,7 +101,7 @@ class LocalDriver:
             self._write(spec.workload_id, gone)
         return self._observed(spec.workload_id, gone)
 
-    def endpoint_of(self, spec: WorkspaceSpec) -> Endpoint | None:
+    def endpoint_of(self, spec: RunSpec) -> Endpoint | None:
         """The socket is in a folder of ours: its path cannot be bent by the workload."""
         placed = places.places_of(spec.workload_id, self.config)
         known = self._read(spec.workload_id)
@@ -109,15 +109,15 @@ class LocalDriver:
             return None
         return Endpoint(unix_socket=str(placed.socket))
 
-    def logs(self, spec: WorkspaceSpec, *, tail: int) -> tuple[str, ...]:
+    def logs(self, spec: RunSpec, *, tail: int) -> tuple[str, ...]:
         return logs.tail_of(places.places_of(spec.workload_id, self.config).log, lines=tail)
 
-    def log_after(self, spec: WorkspaceSpec, mark: str, *, whole: bool) -> LogPiece:
+    def log_after(self, spec: RunSpec, mark: str, *, whole: bool) -> LogPiece:
         known = self._read(spec.workload_id)
         run = known.incarnation if known is not None else ""
         return logs.after(places.places_of(spec.workload_id, self.config).log, run, mark, whole=whole)
 
-    def activity(self, spec: WorkspaceSpec, *, now: datetime) -> ActivityReading:
+    def activity(self, spec: RunSpec, *, now: datetime) -> ActivityReading:
         known = self._read(spec.workload_id)
         if known is None or known.phase != record.RUNNING or not self._kept(known):
             raise ProbeFailed("the server is not running")
@@ -169,7 +169,7 @@ class LocalDriver:
             time.sleep(WAIT_STEP_S)
         return left
 
-    def _start(self, spec: WorkspaceSpec) -> None:
+    def _start(self, spec: RunSpec) -> None:
         """Under the driver's lock, with the keeper's in hand, after ending whatever was left."""
         placed = places.places_of(spec.workload_id, self.config)
         try:
@@ -180,7 +180,7 @@ class LocalDriver:
         except OSError as error:
             raise CannotStart(*_what_went_wrong(error, self.config)) from error
 
-    def _start_alone(self, spec: WorkspaceSpec) -> None:
+    def _start_alone(self, spec: RunSpec) -> None:
         placed = places.places_of(spec.workload_id, self.config)
         lock = self._keepers_lock(spec.workload_id)
         if lock is None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 
-from provisioning.drivers.base import DriverUnavailable, Reason, WorkspaceSpec
+from provisioning.drivers.base import DriverUnavailable, Reason, RunSpec
 from provisioning.drivers.local import isolation, order, places, procfs, record, view
 from provisioning.drivers.local.config import (
     INSIDE_BOX,
@@ -36,7 +36,7 @@ class CannotStart(Exception):
         self.reason = Reason(code, message)
 
 
-def new_record(spec: WorkspaceSpec) -> record.Record:
+def new_record(spec: RunSpec) -> record.Record:
     return record.Record(
         phase=record.STARTING,
         incarnation=uuid4().hex,
@@ -47,7 +47,7 @@ def new_record(spec: WorkspaceSpec) -> record.Record:
     )
 
 
-def image_of(spec: WorkspaceSpec, config: LocalConfig) -> LocalImage:
+def image_of(spec: RunSpec, config: LocalConfig) -> LocalImage:
     image = config.images.get(spec.image)
     if image is None:
         known = ", ".join(sorted(config.images)) or "none"
@@ -59,7 +59,7 @@ def image_of(spec: WorkspaceSpec, config: LocalConfig) -> LocalImage:
     return image
 
 
-def launch(spec: WorkspaceSpec, image: LocalImage, first: record.Record, lock: int, config: LocalConfig) -> bool:
+def launch(spec: RunSpec, image: LocalImage, first: record.Record, lock: int, config: LocalConfig) -> bool:
     """Start a keeper that takes the lock over. True when it has recorded itself, or is gone; False: nobody knows."""
     placed = places.places_of(spec.workload_id, config)
     kind = isolation.isolation_of(config).kind
@@ -72,7 +72,7 @@ def launch(spec: WorkspaceSpec, image: LocalImage, first: record.Record, lock: i
     return _start(_order(spec, image, first, lock, config, kind=kind, uid=uid), spec, placed)
 
 
-def _start(asked: Order, spec: WorkspaceSpec, placed: Places) -> bool:
+def _start(asked: Order, spec: RunSpec, placed: Places) -> bool:
     anonymous = os.memfd_create("order")
     log = os.open(placed.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
     try:
@@ -101,7 +101,7 @@ def _start(asked: Order, spec: WorkspaceSpec, placed: Places) -> bool:
 
 
 def _order(
-    spec: WorkspaceSpec,
+    spec: RunSpec,
     image: LocalImage,
     first: record.Record,
     lock: int,
@@ -151,7 +151,7 @@ def _words(placed: Places, volume: Path, *, own_view: bool) -> dict[str, str]:
 
 
 def _environment(
-    spec: WorkspaceSpec,
+    spec: RunSpec,
     image: LocalImage,
     words: dict[str, str],
     config: LocalConfig,

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from provisioning.drivers.base import WorkspaceSpec
+from provisioning.drivers.base import RunSpec
 from provisioning.drivers.kubernetes import names, namespaces, workspaces
 from provisioning.drivers.kubernetes.namespaces import INTERNET, Egress, Ground
 from provisioning.drivers.kubernetes.reading import part, rows, words
@@ -17,7 +17,7 @@ from provisioning.drivers.places import Place
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 PLACE = Place("kubernetes", UUID(int=0xC), None, (("fast", "nvme"), ("standard", "ceph")))
-SPEC = WorkspaceSpec(
+SPEC = RunSpec(
     workload_id=UUID(int=0xA),
     organization_id=UUID(int=0xB),
     project_id=UUID(int=0xD),
@@ -87,10 +87,10 @@ class TestNames:
 
 
 class TestAWorkspace:
-    def pod(self, spec: WorkspaceSpec) -> dict[str, object]:
+    def pod(self, spec: RunSpec) -> dict[str, object]:
         return part(workspaces.workspace(spec, PLACE, "run-1"), "spec", "template", "spec")
 
-    def container(self, spec: WorkspaceSpec) -> dict[str, object]:
+    def container(self, spec: RunSpec) -> dict[str, object]:
         (container,) = rows(self.pod(spec), "containers")
         return container
 
