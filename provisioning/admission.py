@@ -88,14 +88,14 @@ def policy(asked: Asked) -> tuple[Reason, ...]:
 def ruling_on(asked: Asked, shape: ShapeFacts) -> Decision:
     """What the policies say of this launch on that shape."""
     given = asked.governed
-    price = shape.price_per_hour
+    price = shape.whole_price
     subject = Subject(
         project=asked.project,
         data_class=given.data_class,
         region=shape.region,
         image=given.image,
         accelerator=shape.accelerator,
-        accelerator_count=shape.accelerator_count,
+        accelerator_count=shape.accelerators,
         capacity_kind=shape.capacity_kind,
         price_per_hour=None if price is None else price + given.disk_per_hour,
         currency=given.currency,
@@ -271,9 +271,9 @@ def _distance(wanted: ShapeFacts, other: ShapeFacts) -> tuple[bool, int, int]:
 
 
 def _difference(wanted: ShapeFacts, other: ShapeFacts) -> Fraction | None:
-    if wanted.price_per_hour is None or other.price_per_hour is None:
+    if wanted.whole_price is None or other.whole_price is None:
         return None
-    return other.price_per_hour - wanted.price_per_hour
+    return other.whole_price - wanted.whole_price
 
 
 def _more(claim: Claim, held: Claim) -> dict[str, int]:

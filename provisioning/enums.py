@@ -28,6 +28,17 @@ class DesiredState(StrEnum):
 
 class Kind(StrEnum):
     WORKSPACE = "workspace"
+    JOB = "job"
+
+
+class Outcome(StrEnum):
+    """How an attempt of a job ended. Interrupted: by the cluster or the platform, which is no failure of its own."""
+
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    STOPPED = "stopped"
 
 
 class ImageKind(StrEnum):
@@ -97,6 +108,7 @@ class Waits(StrEnum):
     AWAITING_APPROVAL = "awaiting_approval"
     LENT_OUT = "lent_out"
     PREEMPTED = "preempted"
+    RETRYING = "retrying"
 
 
 class Starts(StrEnum):

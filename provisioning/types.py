@@ -17,8 +17,38 @@ NOTHING = Claim(())
 
 
 @dataclass(frozen=True, slots=True)
+class JobSpec:
+    """What a job runs. `command`: the words of one command, each as it is (no shell looks at them).
+
+    `workers`: how many run it at once, each on a shape of its own. `retries`: how often it is tried again after a
+    failure of its own; an interruption by the cluster is none. `max_duration`: of one attempt. `success_codes` are the
+    exit codes with which it is done, `fatal_codes` those after which another try is pointless.
+    """
+
+    command: tuple[str, ...]
+    workers: int = 1
+    retries: int = 0
+    max_duration: timedelta | None = None
+    success_codes: tuple[int, ...] = (0,)
+    fatal_codes: tuple[int, ...] = ()
+
+    def as_json(self) -> dict[str, Json]:
+        seconds = None if self.max_duration is None else int(self.max_duration.total_seconds())
+        return {
+            "command": list(self.command),
+            "workers": self.workers,
+            "retries": self.retries,
+            "max_duration_seconds": seconds,
+            "success_codes": list(self.success_codes),
+            "fatal_codes": list(self.fatal_codes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadSpec:
     """What a person asks for. `name` empty: the platform proposes one. `volume_id`: a kept disk to bring back.
+
+    `job`: what a job runs; None for every other kind.
 
     `preemptible`: it may be ended, to start again later, where it stands on quota that its lender wants back.
     """
@@ -32,6 +62,12 @@ class WorkloadSpec:
     volume_id: UUID | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     preemptible: bool = False
+    job: JobSpec | None = None
+
+    @property
+    def replicas(self) -> int:
+        """How many of its shape it takes."""
+        return 1 if self.job is None else self.job.workers
 
     def as_json(self) -> dict[str, Json]:
         return {
@@ -42,12 +78,16 @@ class WorkloadSpec:
             "env": dict(self.env),
             "labels": dict(self.labels),
             "preemptible": self.preemptible,
+            "job": None if self.job is None else self.job.as_json(),
         }
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeFacts:
-    """A sellable size. `price_per_hour` is exact, in the organisation's currency; None where it has no price."""
+    """A sellable size. `price_per_hour` is exact, in the organisation's currency; None where it has no price.
+
+    `times`: how many of it are meant together. Sizes and price are of one; what is asked, held and paid is of all.
+    """
 
     slug: str
     label: str
@@ -60,19 +100,29 @@ class ShapeFacts:
     simulated: bool = False
     price_per_hour: Fraction | None = None
     capacity_kind: str = CapacityKind.ON_DEMAND
+    times: int = 1
+
+    @property
+    def accelerators(self) -> int:
+        return self.accelerator_count * self.times
+
+    @property
+    def whole_price(self) -> Fraction | None:
+        """An hour of all of it."""
+        return None if self.price_per_hour is None else self.price_per_hour * self.times
 
     def resources(self) -> dict[str, int]:
-        """What one workload of this shape occupies of a cluster, by resource name."""
-        amounts = {"vcpus": self.vcpus, "memory_gib": self.memory_gib}
+        """What a workload of this size occupies of a cluster, by resource name."""
+        amounts = {"vcpus": self.vcpus * self.times, "memory_gib": self.memory_gib * self.times}
         if self.accelerator and self.accelerator_count:
-            amounts[f"accelerators/{self.accelerator}"] = self.accelerator_count
+            amounts[f"accelerators/{self.accelerator}"] = self.accelerators
         return amounts
 
     def claim(self, disk_gib: int) -> Claim:
-        """What one running workload of this shape takes of its project's quotas."""
+        """What one running workload of this size takes of its project's quotas."""
         amounts = {**self.resources(), "workloads": 1, "storage_gib": disk_gib}
         if self.accelerator and self.accelerator_count:
-            amounts["accelerators"] = self.accelerator_count
+            amounts["accelerators"] = self.accelerators
         return Claim(tuple(sorted(amounts.items())))
 
 
@@ -232,7 +282,7 @@ class Move:
     ends_as: State | None = None
     run: Run | None = None
     log: tuple[str, ...] = ()
-    sets: tuple[tuple[str, str | datetime | None], ...] = ()
+    sets: tuple[tuple[str, str | int | datetime | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

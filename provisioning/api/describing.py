@@ -7,6 +7,7 @@ from enum import StrEnum
 from rest_framework import serializers
 
 from core.api.fields import MoneyOutput, ReasonOutput, ReferenceOutput
+from provisioning.api.jobs import JobOutput
 from provisioning.enums import (
     CapacityKind,
     ConditionStatus,
@@ -114,6 +115,7 @@ class WorkloadOutput(WorkloadRowOutput):
     )
     labels = serializers.DictField(child=serializers.CharField())
     preemptible = serializers.BooleanField(help_text="It may end where its lender wants borrowed quota back.")
+    job = JobOutput(allow_null=True, help_text="What a job runs; null for all else.")
     cluster = serializers.CharField()
     simulated = serializers.BooleanField()
     conditions = ConditionOutput(many=True)

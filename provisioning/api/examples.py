@@ -40,6 +40,7 @@ WORKLOAD = {
     "env": {"TEAM": "vision"},
     "labels": {"experiment": "baseline"},
     "preemptible": False,
+    "job": None,
     "cluster": "local",
     "simulated": True,
     "conditions": [

@@ -79,7 +79,9 @@ class Logs(Followed):
         other_outputs={307: StreamOutput},
     )
     def get(self, request: Request, workload_id: UUID) -> HttpResponse:
-        """The last lines. Where nothing runs any more: those that were kept when it failed.
+        """The last lines. Where nothing runs any more: those that were kept when it ended.
+
+        `attempt=2` gives those of a job's second attempt.
 
         `follow=true` leads to a stream of plain text instead: the last lines, then each as it comes, until the run is
         over.
@@ -87,7 +89,7 @@ class Logs(Followed):
         asked = self.filters(LogFilters)
         if asked.follow:
             return self.led(workload_id, Purpose.LOGS, tail=asked.tail)
-        lines = log_of(actor=self.actor, workload_id=workload_id, tail=asked.tail)
+        lines = log_of(actor=self.actor, workload_id=workload_id, tail=asked.tail, attempt=asked.attempt)
         return self.answer({"lines": lines, "as_of": self.moment})
 
 

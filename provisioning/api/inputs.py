@@ -10,6 +10,8 @@ from rest_framework import serializers
 
 from core.api.inputs import Filters, Flag, Input, Text, Whole
 from provisioning.api.describing import KINDS, STATES, VOLUME_STATES
+from provisioning.api.jobs import JobInput
+from provisioning.jobs import job_of
 from provisioning.selectors.listing import VolumeFilter, WorkloadFilter
 from provisioning.services.reading import MOST_LINES
 from provisioning.types import WorkloadSpec
@@ -41,6 +43,7 @@ class Launch:
     labels: Mapping[str, str] = field(default_factory=dict)
     preemptible: bool = False
     justification: str = ""
+    job: Mapping[str, object] | None = None
 
     @property
     def spec(self) -> WorkloadSpec:
@@ -54,6 +57,7 @@ class Launch:
             volume_id=self.volume,
             labels=dict(self.labels),
             preemptible=self.preemptible,
+            job=None if self.job is None else job_of(self.job),
         )
 
 
@@ -92,6 +96,7 @@ class LaunchInput(Input[Launch]):
     preemptible = Flag(
         required=False, help_text="It may be ended, to start again later, where its lender wants borrowed quota back."
     )
+    job = JobInput(required=False, allow_null=True)
     justification = Text(
         max_length=1000, required=False, allow_blank=True, help_text="Why, for whoever has to approve it."
     )
@@ -141,6 +146,7 @@ class VolumeFilters(Filters[VolumeFilter]):
 class LogAsked:
     tail: int = 200
     follow: bool = False
+    attempt: int | None = None
 
 
 class LogFilters(Filters[LogAsked]):
@@ -150,6 +156,7 @@ class LogFilters(Filters[LogAsked]):
         min_value=1, max_value=MOST_LINES, required=False, help_text="How many of the last lines; left out: 200."
     )
     follow = Switch(required=False, help_text=_FOLLOW_HELP)
+    attempt = serializers.IntegerField(min_value=1, max_value=1_000_000, required=False, help_text="Of a job.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,6 +145,7 @@ def workload(
         "env": env,
         "labels": row.spec.get("labels") or {},
         "preemptible": row.preemptible,
+        "job": row.spec.get("job"),
         "cluster": row.cluster.slug,
         "simulated": row.cluster.simulated_accelerators and row.shape.accelerator_count > 0,
         "conditions": [_condition(each) for each in conditions],

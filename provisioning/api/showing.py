@@ -36,6 +36,6 @@ def address_of(workload: Workload) -> str:
 def _per_hour(workload: Workload, currency: str, now: datetime) -> Fraction:
     """What it costs at this moment: the shape while something is bound, the disk while there is one."""
     prices = prices_for([workload.shape], currency, now)
-    running = prices.of_shape(workload.shape) if workload.bound_at else None
+    running = prices.of_workload(workload) if workload.bound_at else None
     disk = prices.disk_gib_hour if workload.volume.state == VolumeState.PRESENT else None
     return (running or Fraction(0)) + (disk or Fraction(0)) * workload.volume.size_gib

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from provisioning.api import catalogue, history, nodes, policy_preview, volumes, workloads
+from provisioning.api import catalogue, history, jobs, nodes, policy_preview, volumes, workloads
 
 urlpatterns = [
     path("regions", catalogue.Regions.as_view()),
@@ -24,6 +24,7 @@ urlpatterns = [
     path("workloads/<uuid:workload_id>/start", workloads.Start.as_view()),
     path("workloads/<uuid:workload_id>/extend", workloads.Extend.as_view()),
     path("workloads/<uuid:workload_id>/force-delete", workloads.ForceDelete.as_view()),
+    path("workloads/<uuid:workload_id>/attempts", jobs.Attempts.as_view()),
     path("workloads/<uuid:workload_id>/events", history.Events.as_view()),
     path("workloads/<uuid:workload_id>/logs", history.Logs.as_view()),
     path("workloads/<uuid:workload_id>/manifests", history.Manifests.as_view()),

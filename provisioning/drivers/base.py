@@ -39,6 +39,7 @@ class Phase(StrEnum):
     RUNNING = "running"  # the server listens; `ready` says whether it answered just now
     STOPPING = "stopping"  # asked to end; capacity is still held
     STOPPED = "stopped"  # everything is gone; a reason says when nobody asked for it
+    SUCCEEDED = "succeeded"  # everything is gone because a command has come to its end with exit code 0
     FAILED = "failed"  # everything is gone because the server itself failed
 
 
@@ -52,7 +53,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """Everything a driver may know of a workload."""
+    """Everything a driver may know of a workload.
+
+    `command`: what a job runs in the image, word by word; empty for what serves until it is stopped. `workers`: how
+    many run it at once, each with these sizes; they begin together and end together.
+    """
 
     workload_id: UUID
     organization_id: UUID
@@ -66,6 +71,8 @@ class RunSpec:
     accelerator: str | None = None
     accelerator_count: int = 0
     env: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    workers: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,8 @@ class Observation:
 
     `ended_at` is the real end of the last process, else the last certain observation of it. It is
     kept after `ensure_absent`, so that a lost answer can be asked for again. Between `started_at`
-    and `ended_at` capacity is held. `incarnation` names one run of the workload.
+    and `ended_at` capacity is held. `incarnation` names one run of the workload. `exit_code`: of the command, or of
+    the first of its workers that failed; None where it did not end by itself.
     """
 
     phase: Phase
@@ -84,6 +92,7 @@ class Observation:
     reason: Reason | None = None
     log_tail: tuple[str, ...] = ()
     incarnation: str | None = None
+    exit_code: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +112,7 @@ class WorkloadDriver(Protocol):
     def ensure_present(self, spec: RunSpec) -> Observation:
         """One server runs, never two.
 
-        A run that ended unasked (FAILED, or STOPPED with a reason) is answered as it is until
+        A run that ended unasked (SUCCEEDED, FAILED, or STOPPED with a reason) is answered as it is until
         `ensure_stopped` acknowledged it; only then does the next call start a new one. A start is
         thus never repeated behind the back of the one who must close its usage session.
         """
@@ -112,7 +121,7 @@ class WorkloadDriver(Protocol):
     def ensure_stopped(self, spec: RunSpec) -> Observation:
         """Nothing runs. Asks first, ends by force after the grace period. Files stay.
 
-        Call until the phase is STOPPED, FAILED or ABSENT, also after a failure: it acknowledges.
+        Call until the phase is STOPPED, SUCCEEDED, FAILED or ABSENT, also after an end: it acknowledges.
         """
         ...
 

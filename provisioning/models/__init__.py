@@ -3,7 +3,7 @@
 from provisioning.models.catalogue import AcceleratorType, Cluster, Image, Region, Shape
 from provisioning.models.clusters import ClusterAccess
 from provisioning.models.entries import EntryCode, WorkspaceEntry
-from provisioning.models.history import ActivitySample, Allocation, Condition, Event
+from provisioning.models.history import ActivitySample, Allocation, Attempt, Condition, Event
 from provisioning.models.nodes import CapacityInterval, Node
 from provisioning.models.volumes import Volume
 from provisioning.models.workloads import Workload
@@ -12,6 +12,7 @@ __all__ = [
     "AcceleratorType",
     "ActivitySample",
     "Allocation",
+    "Attempt",
     "CapacityInterval",
     "Cluster",
     "ClusterAccess",

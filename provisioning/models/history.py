@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from core.models import ScopedManager, TenantModel
-from provisioning.enums import Activity, ConditionStatus, ConditionType, choices
+from provisioning.enums import Activity, ConditionStatus, ConditionType, Outcome, choices
 
 
 class Condition(TenantModel):
@@ -43,6 +43,31 @@ class Event(TenantModel):
 
     class Meta:
         indexes = [models.Index(fields=["workload", "id"], name="event_timeline")]
+
+
+class Attempt(TenantModel):
+    """One run of a job: all its workers from their start to the end of the last. `number` counts from one.
+
+    `log`: its last lines, kept when its processes are gone. `exit_code`: of the worker that ended it, where one did.
+    """
+
+    workload = models.ForeignKey("provisioning.Workload", on_delete=models.CASCADE, related_name="attempts")
+    number = models.PositiveIntegerField()
+    incarnation = models.CharField(max_length=64)
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    outcome = models.CharField(max_length=12, choices=choices(Outcome), default=Outcome.RUNNING)
+    exit_code = models.IntegerField(null=True)
+    reason = models.JSONField(null=True)
+    log = models.JSONField(default=list)
+
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workload", "number"], name="attempt_numbered_once"),
+            models.UniqueConstraint(fields=["workload", "incarnation"], name="attempt_of_one_run"),
+        ]
 
 
 class Allocation(TenantModel):

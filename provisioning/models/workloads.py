@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Self
 
 from django.db import models
@@ -10,8 +11,9 @@ from django.db.models import F, Q
 from core.models import ScopedManager, TenantModel
 from core.types import ObjectRef
 from provisioning.enums import DesiredState, Kind, Source, State, choices
+from provisioning.jobs import job_of
 from provisioning.naming import new_label
-from provisioning.types import workload_ref
+from provisioning.types import JobSpec, ShapeFacts, workload_ref
 
 
 class Workload(TenantModel):
@@ -22,6 +24,8 @@ class Workload(TenantModel):
     (None while nothing is bound); `placed_at` is since when the cluster's capacity is occupied. `version` is the ETag.
     `idle_rule` and `lifetime_rule` name the policies that set these limits, as they stood at the last admission.
     `preemptible`: it may be ended, to start again later, where it stands on quota that its lender wants back.
+    `replicas`: how many of its shape it takes. `failures`: how many attempts of a job have failed since somebody
+    started it; `retry_at`: not before then is it tried again.
     """
 
     project = models.ForeignKey("tenants.Project", on_delete=models.PROTECT, related_name="workloads", db_index=False)
@@ -35,6 +39,7 @@ class Workload(TenantModel):
     env = models.JSONField(default=dict)
     spec = models.JSONField(default=dict)
     preemptible = models.BooleanField(default=False)
+    replicas = models.PositiveIntegerField(default=1)
     request_key = models.CharField(max_length=200, null=True)
     created_at = models.DateTimeField()
 
@@ -68,6 +73,8 @@ class Workload(TenantModel):
     lifetime_rule = models.CharField(max_length=120, blank=True)
     stop_extended_until = models.DateTimeField(null=True)
     warned_at = models.DateTimeField(null=True)
+    failures = models.PositiveIntegerField(default=0)
+    retry_at = models.DateTimeField(null=True)
 
     objects: ClassVar[ScopedManager[Self]] = ScopedManager()
 
@@ -98,6 +105,15 @@ class Workload(TenantModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def size(self) -> ShapeFacts:
+        """All of it: its shape as often as it takes it. Without a price. Needs shape, region and accelerator loaded."""
+        return replace(self.shape.facts, times=self.replicas)
+
+    @property
+    def job(self) -> JobSpec | None:
+        return job_of(self.spec.get("job"))
 
     @property
     def ref(self) -> ObjectRef:

@@ -18,7 +18,7 @@ from provisioning.models import Condition, Workload
 from provisioning.reconciler.claims import Claimed
 from provisioning.reconciler.policy import Call, Pace, Step
 from provisioning.reconciler.queueing import admit_to_cluster
-from provisioning.services import awaiting, shares
+from provisioning.services import attempts, awaiting, shares
 from provisioning.services.transitions import carry_out, locked
 from provisioning.services.wishes import is_still_admitted, readmit
 from provisioning.types import Move, Run
@@ -57,6 +57,8 @@ def apply(claimed: Claimed, call: Call, step: Step, seen: Observation | None, *,
         else:
             step = _admit(workload, actor, now) if call is Call.ADMIT else step
             _perform(workload, claimed, step, seen, actor, now)
+        if seen is not None:
+            attempts.note(workload, seen, now=now)
         _note_conditions(workload, seen, call, now)
         _release(workload, claimed, _schedule(workload, step, seen, now))
         return Turned.DUE if _is_due(workload, now) else Turned.RESTS
@@ -107,6 +109,8 @@ def _readmit(workload: Workload, actor: Actor, now: datetime) -> Step:
     over = awaiting.why_over(workload)
     if over is not None:
         return _give_up(workload, over, actor, now)
+    if workload.state == State.STOPPED and workload.retry_at is not None and now < workload.retry_at:
+        return Step(look_at=workload.retry_at)
     try:
         readmit(workload, actor=actor, now=now)
         if workload.state == State.REQUESTED:
@@ -178,11 +182,13 @@ def _schedule(workload: Workload, step: Step, seen: Observation | None, now: dat
             fields["due_at"] = None
         return fields
     every = duration("POLL_EVERY") * _SLOWER[step.pace]
-    fields["due_at"] = _next_look(workload, now, every)
+    fields["due_at"] = step.look_at or _next_look(workload, now, every)
     reason = step.reason.as_json() if step.reason else None
     if reason is not None and reason != workload.reason:
         fields |= {"reason": reason, "version": workload.version + 1}
-    if step.pace is Pace.SOON and workload.state != State.QUEUED:
+    if step.look_at is not None:
+        _hint(workload, step.look_at - now)
+    elif step.pace is Pace.SOON and workload.state != State.QUEUED:
         _hint(workload, every)
     return fields
 

@@ -16,6 +16,7 @@ from provisioning.durations import duration
 from provisioning.enums import DesiredState, State
 from provisioning.models import Workload
 from provisioning.selectors.specs import place_of, spec_of
+from provisioning.types import JobSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Claimed:
     deadline_at: datetime | None
     place: Place
     spec: RunSpec
+    job: JobSpec | None = None
+    failures: int = 0
 
     def is_late(self, now: datetime) -> bool:
         return self.deadline_at is not None and now >= self.deadline_at
@@ -71,4 +74,6 @@ def _claimed(workload: Workload, token: UUID) -> Claimed:
         deadline_at=workload.deadline_at,
         place=place_of(workload.cluster),
         spec=spec_of(workload),
+        job=workload.job,
+        failures=workload.failures,
     )

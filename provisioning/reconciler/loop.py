@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -16,7 +17,8 @@ from provisioning.enums import State
 from provisioning.models import Workload
 from provisioning.reconciler.applying import Turned, apply
 from provisioning.reconciler.claims import Claimed, claim
-from provisioning.reconciler.policy import Call, Situation, call_for, next_step
+from provisioning.reconciler.policy import GONE, Call, Situation, Trying, call_for, next_step
+from provisioning.services.attempts import MOST_KEPT
 from provisioning.services.preemption import make_room
 
 log = structlog.get_logger(__name__)
@@ -69,6 +71,7 @@ def _turn(
         late=claimed.is_late(now),
         observation=seen,
         trouble=trouble,
+        trying=None if claimed.job is None else Trying(claimed.job, claimed.failures, now),
     )
     turned = apply(claimed, call, next_step(situation), seen, now=now)
     if call is Call.READMIT:
@@ -88,12 +91,19 @@ def _act(claimed: Claimed, call: Call, drivers: Drivers) -> tuple[Observation | 
             Call.STOP: driver.ensure_stopped,
             Call.ABSENT: driver.ensure_absent,
         }[call]
-        return ask(claimed.spec), ""
+        return _with_log(driver, claimed, ask(claimed.spec)), ""
     except DriverUnavailable as error:
         return None, str(error)
     except Exception as error:  # whatever a driver does, it is "unknown", and the workload's deadline still counts
         log.exception("driver_failed", workload=str(claimed.workload_id), call=call.value)
         return None, f"the driver failed ({type(error).__name__})"
+
+
+def _with_log(driver: WorkloadDriver, claimed: Claimed, seen: Observation) -> Observation:
+    """Of a job's attempt that has ended: its last lines, while they are there."""
+    if claimed.job is None or seen.phase not in GONE or seen.incarnation is None:
+        return seen
+    return replace(seen, log_tail=driver.logs(claimed.spec, tail=MOST_KEPT) or seen.log_tail)
 
 
 def _state(organization_id: UUID, workload_id: UUID) -> str | None:

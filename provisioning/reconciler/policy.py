@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from core.types import Reason
 from provisioning.drivers.base import Observation, Phase
-from provisioning.enums import DesiredState, State
-from provisioning.types import Move
+from provisioning.enums import DesiredState, State, Waits
+from provisioning.jobs import COMES_BACK, Next, back_off, what_follows
+from provisioning.types import JobSpec, Move
 
 S = State
-GONE = frozenset({Phase.STOPPED, Phase.FAILED, Phase.ABSENT})
-COMES_BACK = frozenset({"platform_stopped", "machine_restarted", "evicted"})
-"""Ends that nobody wished: the wish stays, and the workload starts again."""
+_LAST_LINES = 20
+GONE = frozenset({Phase.STOPPED, Phase.SUCCEEDED, Phase.FAILED, Phase.ABSENT})
 KEPT_WAITING = frozenset(
     {"unschedulable", "volume_unbound", "image_pull_failed", "container_not_created", "pod_refused", "forbidden"}
 )
 """What a start may wait for; one that waits too long fails for this."""
+
+
+_LAST_WORDS = {S.FAILED: "Failed.", S.SUCCEEDED: "Done. Its disk stays."}
 
 
 class Call(StrEnum):
@@ -42,10 +46,20 @@ class Pace(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Trying:
+    """A job's own: what it runs, how many of its attempts have failed since somebody started it, and the time."""
+
+    job: JobSpec
+    failures: int
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Situation:
     """What is known when the driver has answered. `trouble`: it could not (then `observation` is None).
 
-    `late`: the state's deadline is over. `has_run`: the workload was running since it was last placed.
+    `late`: the state's deadline is over. `has_run`: the workload was running since it was last placed. `trying`: of a
+    job, None for all else.
     """
 
     state: State
@@ -55,15 +69,17 @@ class Situation:
     late: bool
     observation: Observation | None = None
     trouble: str = ""
+    trying: Trying | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Move, or wait with a reason."""
+    """Move, or wait with a reason. `look_at`: when to look again, where that is known better than by the pace."""
 
     move: Move | None = None
     reason: Reason | None = None
     pace: Pace = Pace.SOON
+    look_at: datetime | None = None
 
 
 def call_for(state: State, desired: DesiredState, ends_as: State, *, has_run: bool) -> Call:
@@ -102,8 +118,8 @@ def _starting(situation: Situation) -> Step:
     seen = situation.observation
     if seen is not None and seen.phase is Phase.RUNNING and seen.ready:
         return Step(Move(verb="workload.running", message="Running.", to=(S.RUNNING,)))
-    if seen is not None and seen.phase in (Phase.FAILED, Phase.STOPPED):
-        return _ended(seen, "start_failed", "The server ended before it was ready.")
+    if seen is not None and seen.phase in GONE - {Phase.ABSENT}:
+        return _ended(situation, seen, "start_failed", "The server ended before it was ready.")
     if situation.late:
         return Step(_clean_up(_too_late(situation)))
     if seen is None:
@@ -118,7 +134,7 @@ def _running(situation: Situation) -> Step:
     if seen.phase is Phase.ABSENT:
         return Step(_clean_up(Reason(code="lost", message="Nothing of it is left on its cluster.")))
     if seen.phase in GONE:
-        return _ended(seen, "ended_by_itself", "The server ended by itself.")
+        return _ended(situation, seen, "ended_by_itself", "The server ended by itself.")
     return Step(pace=Pace.LATER)
 
 
@@ -129,7 +145,7 @@ def _stopping(situation: Situation) -> Step:
         ends_as = situation.ends_as
         move = Move(
             verb=f"workload.{ends_as}",
-            message="Failed." if ends_as is S.FAILED else "Stopped. Its disk stays.",
+            message=_LAST_WORDS.get(ends_as, "Stopped. Its disk stays."),
             to=(ends_as,),
             keeps_reason=True,
         )
@@ -150,9 +166,11 @@ def _deleting(situation: Situation) -> Step:
     return Step(reason=late if situation.late else Reason(code="deleting", message="Its processes are ending."))
 
 
-def _ended(seen: Observation, code: str, message: str) -> Step:
+def _ended(situation: Situation, seen: Observation, code: str, message: str) -> Step:
     """It ended unasked. FAILED: its own fault. STOPPED: somebody ended it, or the platform went down with it."""
     reason = _reason(seen) or Reason(code=code, message=message)
+    if situation.trying is not None and seen.phase is not Phase.STOPPED:
+        return _attempt_ended(situation.trying, seen, reason)
     if seen.phase is Phase.FAILED:
         return Step(_clean_up(reason, seen.log_tail))
     stays_wished = reason.code in COMES_BACK
@@ -168,9 +186,49 @@ def _ended(seen: Observation, code: str, message: str) -> Step:
     )
 
 
+def _attempt_ended(trying: Trying, seen: Observation, reason: Reason) -> Step:
+    """A job has come to an end of its own. What never ran (an image that is not there) is not tried again."""
+    ran = seen.started_at is not None and seen.exit_code is not None
+    follows = what_follows(trying.job, exit_code=seen.exit_code, failures=trying.failures) if ran else Next.FAIL
+    if follows is Next.FAIL:
+        return Step(_clean_up(reason, seen.log_tail))
+    if follows is Next.DONE:
+        done = Reason(code="completed", message=f"It has done its work (exit code {seen.exit_code}).")
+        move = Move(
+            verb="workload.completed",
+            message=done.message,
+            to=(S.STOPPING,),
+            reason=done,
+            desired=DesiredState.STOPPED,
+            ends_as=S.SUCCEEDED,
+        )
+        return Step(move)
+    failures = trying.failures + 1
+    again = trying.now + back_off(failures)
+    message = (
+        f"{reason.message} Failure {failures} of the {trying.job.retries + 1} that it may have:"
+        f" it is tried again at {again:%H:%M:%S} UTC."
+    )
+    move = Move(
+        verb="workload.attempt_failed",
+        message=message,
+        to=(S.STOPPING,),
+        reason=Reason(code=Waits.RETRYING, message=message),
+        ends_as=S.STOPPED,
+        sets=(("failures", failures), ("retry_at", again)),
+        log=seen.log_tail[-_LAST_LINES:],
+    )
+    return Step(move)
+
+
 def _clean_up(reason: Reason, log: tuple[str, ...] = ()) -> Move:
     return Move(
-        verb="workload.failing", message=reason.message, to=(S.STOPPING,), reason=reason, ends_as=S.FAILED, log=log
+        verb="workload.failing",
+        message=reason.message,
+        to=(S.STOPPING,),
+        reason=reason,
+        ends_as=S.FAILED,
+        log=log[-_LAST_LINES:],
     )
 
 

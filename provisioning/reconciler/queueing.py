@@ -21,7 +21,7 @@ def admit_to_cluster(workload: Workload) -> Step:
         .select_related("region")
         .get(pk=workload.cluster_id)
     )
-    shape, place = workload.shape.facts, cluster.facts
+    shape, place = workload.size, cluster.facts
     if place.standing != ClusterStanding.SERVING:
         reason = standing_reason(place)
         if place.standing == ClusterStanding.REMOVED:

@@ -22,7 +22,7 @@ from provisioning.drivers.base import (
     VolumeInUse,
 )
 from provisioning.drivers.places import LOCAL, Place
-from provisioning.enums import ConditionStatus, ConditionType, State
+from provisioning.enums import ConditionStatus, ConditionType, Kind, State
 from provisioning.enums import Source as Sign
 from provisioning.models import Cluster, Workload
 from provisioning.reconciler.applying import set_condition
@@ -147,7 +147,7 @@ def _probe(found: sweeps.Found, drivers: Drivers, clock: Clock) -> Signals | Non
             .select_related("image", "volume", "cluster", "shape__accelerator", "shape__region")
             .first()
         )
-        if workload is None:
+        if workload is None or workload.kind == Kind.JOB:
             return None
         spec, place = spec_of(workload), place_of(workload.cluster)
     driver = drivers(place)

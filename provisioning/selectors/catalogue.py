@@ -11,7 +11,7 @@ from uuid import UUID
 from billing.selectors import prices_at
 from provisioning.admission import fits_now
 from provisioning.enums import DISK_SKU
-from provisioning.models import AcceleratorType, Cluster, Image, Region, Shape
+from provisioning.models import AcceleratorType, Cluster, Image, Region, Shape, Workload
 from provisioning.types import ClusterFacts, ShapeFacts
 
 
@@ -40,6 +40,11 @@ class Prices:
     def of_shape(self, shape: Shape) -> Fraction | None:
         unit = self.by_sku.get(shape.sku_code)
         return None if unit is None else unit * shape.sku_quantity
+
+    def of_workload(self, workload: Workload) -> Fraction | None:
+        """An hour of all that it takes of its shape, its disk apart."""
+        one = self.of_shape(workload.shape)
+        return None if one is None else one * workload.replicas
 
 
 def prices_for(shapes: Iterable[Shape], currency: str, now: datetime) -> Prices:

@@ -15,6 +15,7 @@ from core.types import Actor, ActorKind
 from provisioning.admission import decide
 from provisioning.durations import duration
 from provisioning.enums import Kind, State
+from provisioning.jobs import nonsense as job_nonsense
 from provisioning.models import Image, Shape, Volume, Workload
 from provisioning.naming import NAME_RULE, free_name, is_label, is_name, is_variable
 from provisioning.selectors.catalogue import Prices, active_shapes, cluster_facts, prices_for
@@ -29,7 +30,7 @@ from tenants.types import Claim, Ladder, QuotaBook, QuotaLine
 if TYPE_CHECKING:
     from tenants.models import Project
 
-NAME_BASE = {Kind.WORKSPACE: "notebook"}
+NAME_BASE = {Kind.WORKSPACE: "notebook", Kind.JOB: "job"}
 _MOST_VARIABLES, _LONGEST_VALUE, _LARGEST_DISK = 64, 4096, 65_536
 _MOST_LABELS, _LONGEST_LABEL = 32, 120
 
@@ -124,11 +125,10 @@ def preview(actor: Actor, project: Project, spec: WorkloadSpec, now: datetime) -
     return Preview(
         verdict=verdict,
         name=spec.name or propose_name(project, spec.kind),
-        running=_hourly(prices, prices.of_shape(picked.shape), _disk_price(prices, disk)),
+        running=_hourly(prices, _times(prices.of_shape(picked.shape), spec.replicas), _disk_price(prices, disk)),
         stopped=_hourly(prices, _disk_price(prices, disk)),
         alternatives=tuple(
-            (each, _hourly(prices, each.shape.price_per_hour, _disk_price(prices, disk)))
-            for each in verdict.alternatives
+            (each, _hourly(prices, each.shape.whole_price, _disk_price(prices, disk))) for each in verdict.alternatives
         ),
         quotas=_quotas_shown(book, verdict.claim),
         simulated=picked.shape.accelerator_id is not None
@@ -169,12 +169,14 @@ def _asked(
         project_open=project.closed_at is None,
         image_active=picked.image.active,
         image_here=not here or any(each in clusters for each in here),
-        shape=replace(picked.shape.facts, price_per_hour=prices.of_shape(picked.shape)),
+        shape=replace(picked.shape.facts, price_per_hour=prices.of_shape(picked.shape), times=spec.replicas),
         disk_gib=disk_of(spec, picked),
         quotas=book,
         lenders=lenders_waiting(book),
         clusters=clusters,
-        others=tuple(replace(each.facts, price_per_hour=prices.of_shape(each)) for each in active_shapes()),
+        others=tuple(
+            replace(each.facts, price_per_hour=prices.of_shape(each), times=spec.replicas) for each in active_shapes()
+        ),
         priced=prices.of_shape(picked.shape) is not None and prices.disk_gib_hour is not None,
         held=held,
         governed=Governed(
@@ -193,17 +195,12 @@ def _asked(
 def _nonsense(spec: WorkloadSpec) -> Iterator[FieldError]:
     if spec.kind not in set(Kind):
         yield FieldError("kind", "unknown", f"A kind is one of {', '.join(Kind)}.")
+    yield from _nonsense_of_kind(spec)
     if spec.name and not is_name(spec.name):
         yield FieldError("name", "malformed", NAME_RULE)
     if not 1 <= spec.disk_gib <= _LARGEST_DISK:
         yield FieldError("disk_gib", "out_of_range", f"A disk has 1 to {_LARGEST_DISK:,} GiB.")
-    if len(spec.labels) > _MOST_LABELS:
-        yield FieldError("labels", "too_many", f"At most {_MOST_LABELS} labels.")
-    for name, value in spec.labels.items():
-        if not is_label(name):
-            yield FieldError("labels", "malformed", f"{name[:40]!r} is not a name of a label.")
-        if not 1 <= len(value) <= _LONGEST_LABEL or "\0" in value:
-            yield FieldError("labels", "malformed", f"The label {name[:40]} has 1 to {_LONGEST_LABEL} characters.")
+    yield from _nonsense_of_labels(spec)
     if len(spec.env) > _MOST_VARIABLES:
         yield FieldError("env", "too_many", f"At most {_MOST_VARIABLES} environment variables.")
     for name, value in spec.env.items():
@@ -213,6 +210,25 @@ def _nonsense(spec: WorkloadSpec) -> Iterator[FieldError]:
             yield FieldError(
                 "env", "malformed", f"The value of {name[:40]} is longer than {_LONGEST_VALUE} characters."
             )
+
+
+def _nonsense_of_labels(spec: WorkloadSpec) -> Iterator[FieldError]:
+    if len(spec.labels) > _MOST_LABELS:
+        yield FieldError("labels", "too_many", f"At most {_MOST_LABELS} labels.")
+    for name, value in spec.labels.items():
+        if not is_label(name):
+            yield FieldError("labels", "malformed", f"{name[:40]!r} is not a name of a label.")
+        if not 1 <= len(value) <= _LONGEST_LABEL or "\0" in value:
+            yield FieldError("labels", "malformed", f"The label {name[:40]} has 1 to {_LONGEST_LABEL} characters.")
+
+
+def _nonsense_of_kind(spec: WorkloadSpec) -> Iterator[FieldError]:
+    if (spec.kind == Kind.JOB) != (spec.job is not None):
+        missing = spec.job is None
+        words = "A job says what it runs." if missing else "Only a job has a command: choose the kind job."
+        yield FieldError("job", "missing" if missing else "not_a_job", words)
+    if spec.job is not None:
+        yield from job_nonsense(spec.job)
 
 
 def _kept_volume(actor: Actor, project: Project, spec: WorkloadSpec) -> Volume | None:
@@ -225,6 +241,10 @@ def _kept_volume(actor: Actor, project: Project, spec: WorkloadSpec) -> Volume |
 def _hourly(prices: Prices, *parts: Fraction | None) -> Hourly | None:
     known = [part for part in parts if part is not None]
     return Hourly(sum(known, Fraction(0)), prices.currency) if len(known) == len(parts) else None
+
+
+def _times(price: Fraction | None, replicas: int) -> Fraction | None:
+    return None if price is None else price * replicas
 
 
 def _disk_price(prices: Prices, disk_gib: int) -> Fraction | None:

@@ -45,7 +45,7 @@ def needs_of(workload: Workload, now: datetime) -> tuple[Need, ...]:
     """What a workload that waits for its share is short of; nothing where anything else is missing too."""
     book = quota_book(workload.project, workload.owner_id, now=now)
     held = {"storage_gib": workload.volume.size_gib} if workload.volume.state == VolumeState.PRESENT else {}
-    claim = workload.shape.facts.claim(workload.volume.size_gib)
+    claim = workload.size.claim(workload.volume.size_gib)
     more = {name: amount - held.get(name, 0) for name, amount in claim.amounts}
     found = book.shortfalls(more)
     if any(reason.code != Waits.LENT_OUT for reason in found):
@@ -89,7 +89,7 @@ def _borrower(row: Workload) -> Borrower:
     places = {(str(QuotaLevel.PROJECT), row.project.slug)}
     if row.project.team is not None:
         places.add((str(QuotaLevel.TEAM), row.project.team.slug))
-    return Borrower(row.pk, frozenset(places), row.shape.facts.claim(row.volume.size_gib).as_dict())
+    return Borrower(row.pk, frozenset(places), row.size.claim(row.volume.size_gib).as_dict())
 
 
 def _line_of(reason: Reason, book: QuotaBook) -> QuotaLine | None:
@@ -126,7 +126,7 @@ def _back_by(line: QuotaLine, short: int) -> datetime | None:
     ).select_related("shape__accelerator", "shape__region", "volume")
     ends = []
     for workload in running:
-        amount = workload.shape.facts.claim(workload.volume.size_gib).as_dict().get(line.resource, 0)
+        amount = workload.size.claim(workload.volume.size_gib).as_dict().get(line.resource, 0)
         lifetime = rules_of(workload).max_lifetime
         if amount and lifetime is not None and workload.bound_at is not None:
             at = workload.bound_at + lifetime

@@ -14,7 +14,7 @@ from core.errors import NotFound
 from core.types import Actor, Reason
 from provisioning.enums import State, VolumeState
 from provisioning.errors import NameTaken, VolumeUnavailable
-from provisioning.models import Condition, Event, Volume, Workload
+from provisioning.models import Attempt, Condition, Event, Volume, Workload
 from provisioning.selectors.workloads import living_workloads_visible_to, volumes_visible_to, workloads_visible_to
 from provisioning.types import WorkloadSpec
 from tenants.selectors import project_for
@@ -78,6 +78,11 @@ def volume_for(actor: Actor, volume_id: UUID) -> Volume:
 def events_of(workload: Workload) -> QuerySet[Event]:
     """The whole timeline of a workload that the caller may see."""
     return Event.objects.filter(workload=workload)
+
+
+def attempts_of(workload: Workload) -> QuerySet[Attempt]:
+    """The attempts of a job that the caller may see."""
+    return Attempt.objects.filter(workload=workload)
 
 
 def event_facts(row: Event, people: Mapping[UUID, User]) -> dict[str, object]:

@@ -117,7 +117,7 @@ def _ran(row: Workload, now: datetime) -> timedelta:
 
 
 def _subject(row: Workload, prices: Prices) -> Subject:
-    hardware, disk = prices.of_shape(row.shape), prices.disk_gib_hour
+    hardware, disk = prices.of_workload(row), prices.disk_gib_hour
     labels: Mapping[str, str] = row.spec.get("labels") or {}
     return Subject(
         project=row.project.slug,
@@ -125,7 +125,7 @@ def _subject(row: Workload, prices: Prices) -> Subject:
         region=row.shape.region.slug,
         image=row.image.reference or row.image.slug,
         accelerator=row.shape.accelerator.model if row.shape.accelerator else None,
-        accelerator_count=row.shape.accelerator_count,
+        accelerator_count=row.shape.accelerator_count * row.replicas,
         capacity_kind=row.shape.capacity_kind,
         price_per_hour=None if hardware is None else hardware + (disk or Fraction(0)) * row.volume.size_gib,
         currency=prices.currency,

@@ -11,7 +11,7 @@ from provisioning.models import Cluster, ClusterAccess, Workload
 def spec_of(workload: Workload, *, variables: bool = True) -> RunSpec:
     """What the driver may know of a workload, or that without its variables. Needs shape, accelerator, image,
     volume and cluster loaded."""
-    shape = workload.shape
+    shape, job = workload.shape, workload.job
     return RunSpec(
         workload_id=workload.pk,
         organization_id=workload.organization_id,
@@ -25,6 +25,8 @@ def spec_of(workload: Workload, *, variables: bool = True) -> RunSpec:
         accelerator=shape.accelerator.model if shape.accelerator else None,
         accelerator_count=shape.accelerator_count,
         env=dict(workload.env) if variables else {},
+        command=() if job is None else job.command,
+        workers=workload.replicas,
     )
 
 

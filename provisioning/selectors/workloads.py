@@ -109,7 +109,18 @@ def final_end_of(workload: Workload) -> datetime | None:
 
 
 def rules_of(workload: Workload) -> StopRules:
-    """The workload's own rules, else the installation's."""
+    """The workload's own rules, else the installation's. A job is done when it is done: it ends by what it asked for
+    itself, or by a policy, never for being quiet or old."""
+    job = workload.job
+    if job is not None:
+        return StopRules(
+            idle_after=None,
+            max_lifetime=min(
+                (each for each in (workload.max_lifetime, job.max_duration) if each is not None), default=None
+            ),
+            warn_before=duration("WARN_BEFORE_STOP"),
+            lifetime_rule=workload.lifetime_rule,
+        )
     return StopRules(
         idle_after=workload.idle_after or duration("IDLE_STOP_AFTER"),
         max_lifetime=workload.max_lifetime or duration("MAXIMUM_LIFETIME"),

@@ -8,7 +8,7 @@ from uuid import UUID
 from core import acts, scope
 from core.acts import Source, SourceKind
 from core.types import Actor, Reason, system_actor
-from provisioning.enums import Rule, State
+from provisioning.enums import Kind, Rule, State
 from provisioning.models import ActivitySample, Workload
 from provisioning.reclaim import verdict
 from provisioning.selectors.workloads import life_of, rules_of
@@ -21,6 +21,7 @@ _WHY = {
     Rule.IDLE: "Stopped by the idle rule: no kernel, terminal or process has worked since {since:%H:%M} UTC.",
     Rule.LIFETIME: "Stopped by the lifetime rule: it has run as long as a workload may.",
 }
+_OF_A_JOB = "Ended by the lifetime rule: this attempt has run as long as it may."
 
 
 def take_in(
@@ -34,7 +35,8 @@ def take_in(
             return None
         warned = workload.warned_at is not None
         judged = verdict(life, signals, rules_of(workload), now=now, warned=warned)
-        _remember(workload, signals, judged, now)
+        if workload.kind != Kind.JOB:
+            _remember(workload, signals, judged, now)
         actor = system_actor("reclaim", organization_id)
         if judged.stop:
             _stop(workload, judged, actor, now)
@@ -76,11 +78,21 @@ def _differs(one: ActivitySample, other: ActivitySample) -> bool:
 def _stop(workload: Workload, judged: ReclaimVerdict, actor: Actor, now: datetime) -> None:
     rule = judged.forecast.rule
     assert rule is not None
-    message = _WHY[rule].format(since=judged.forecast.last_activity_at)
+    why = _OF_A_JOB if workload.kind == Kind.JOB else _WHY[rule]
+    message = why.format(since=judged.forecast.last_activity_at)
     if judged.forecast.policy:
         message = f"{message} Rule: {judged.forecast.policy}."
     reason = Reason(code=rule.value, message=message)
-    end(workload, verb="workload.stopped_by_rule", message=message, reason=reason, actor=actor, now=now)
+    ends_as = State.FAILED if workload.kind == Kind.JOB else State.STOPPED
+    end(
+        workload,
+        verb="workload.stopped_by_rule",
+        message=message,
+        reason=reason,
+        actor=actor,
+        now=now,
+        ends_as=ends_as,
+    )
 
 
 def _warn(workload: Workload, judged: ReclaimVerdict, actor: Actor, now: datetime) -> None:

@@ -52,7 +52,7 @@ def holder_of(workload: Workload) -> Holder:
 
 def claim_of(workload: Workload) -> Claim:
     """What the workload holds of its project's quotas while it lives fully."""
-    return workload.shape.facts.claim(workload.volume.size_gib)
+    return workload.size.claim(workload.volume.size_gib)
 
 
 def open_disk(workload: Workload, at: datetime) -> None:
@@ -99,7 +99,7 @@ def _bind(workload: Workload, change: Change) -> dict[str, object]:
     start = min(max(run.started_at, workload.placed_at), change.at)
     shape = workload.shape
     component = Component.ACCELERATOR if shape.accelerator_id else Component.COMPUTE
-    _open(workload, shape.sku_code, component, shape.sku_quantity, start)
+    _open(workload, shape.sku_code, component, shape.sku_quantity * workload.replicas, start)
     if workload.volume.state == VolumeState.NEW:
         Volume.objects.filter(pk=workload.volume_id).update(state=VolumeState.PRESENT)
         workload.volume.state = VolumeState.PRESENT
@@ -165,7 +165,7 @@ def _keep_volume(workload: Workload, at: datetime) -> None:
 
 
 def _occupy(workload: Workload, at: datetime) -> None:
-    resources = workload.shape.facts.resources()
+    resources = workload.size.resources()
     Allocation.objects.create(
         organization_id=workload.organization_id,
         workload=workload,

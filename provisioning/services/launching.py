@@ -132,6 +132,7 @@ def _record(
         cluster_id=verdict.cluster_id,
         env=dict(spec.env),
         preemptible=spec.preemptible,
+        replicas=spec.replicas,
         spec=replace(spec, disk_gib=disk_of(spec, picked)).as_json(),
         request_key=wish.request_key or None,
         created_at=now,
@@ -149,13 +150,13 @@ def _begin(workload: Workload, picked: Chosen, verdict: Verdict, wish: Wish, act
     """Into the queue, or to whoever has to approve it first."""
     move = Move(
         verb="workload.launched",
-        message=f"Launched on {picked.shape.label}{', once it is approved' if verdict.awaits else ''}.",
+        message=f"Launched on {_sizes(workload, picked)}{', once it is approved' if verdict.awaits else ''}.",
         to=() if verdict.awaits else (State.QUEUED,),
         desired=DesiredState.RUNNING,
         reason=awaiting.reason_of(verdict) if verdict.awaits else verdict.waits,
     )
     if verdict.awaits:
-        price = price_of_launch(picked, workload.volume.size_gib)
+        price = price_of_launch(picked, workload.volume.size_gib, workload.replicas)
         awaiting.ask(workload, verdict, actor=actor, justification=wish.justification, price=price, now=now)
     note_observed(workload, verdict, actor=actor, now=now)
     if verdict.awaits:
@@ -164,6 +165,11 @@ def _begin(workload: Workload, picked: Chosen, verdict: Verdict, wish: Wish, act
         queue_or_wait(workload, move, verdict, actor=actor, now=now)
     if picked.volume is not None:
         holdings.open_disk(workload, now)
+
+
+def _sizes(workload: Workload, picked: Chosen) -> str:
+    times = f"{workload.replicas} × " if workload.replicas > 1 else ""
+    return f"{times}{picked.shape.label}"
 
 
 def _new_volume(

@@ -17,9 +17,12 @@ def admit(*, label: str, cookie: str, now: datetime) -> Admitted | Denied:
     return entries.admit(label=label, cookie=cookie, drivers=driver_at, now=now)
 
 
-def log_of(*, actor: Actor, workload_id: UUID, tail: int) -> tuple[str, ...]:
-    """The last lines of a workload's log. Call it outside any scope: it opens a short one of its own."""
-    return reading.log_of(actor=actor, workload_id=workload_id, tail=tail, drivers=driver_at)
+def log_of(*, actor: Actor, workload_id: UUID, tail: int, attempt: int | None = None) -> tuple[str, ...]:
+    """The last lines of a workload's log, or of one attempt of a job.
+
+    Call it outside any scope: it opens a short one of its own.
+    """
+    return reading.log_of(actor=actor, workload_id=workload_id, tail=tail, drivers=driver_at, attempt=attempt)
 
 
 def log_reader(organization_id: UUID, workload_id: UUID) -> LogReader:

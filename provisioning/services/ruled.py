@@ -38,8 +38,8 @@ def note_observed(workload: Workload, verdict: Verdict, *, actor: Actor, now: da
         note(workload, actor, "policy_observed", f"Observed only: {reason.message}", at=now, details=reason.as_json())
 
 
-def price_of_launch(picked: Chosen, disk_gib: int) -> Money:
+def price_of_launch(picked: Chosen, disk_gib: int, replicas: int) -> Money:
     """What it costs an hour while it runs, its disk included."""
     hardware, disk = picked.prices.of_shape(picked.shape), picked.prices.disk_gib_hour
-    exact = None if hardware is None else hardware + (disk or 0) * disk_gib
+    exact = None if hardware is None else hardware * replicas + (disk or 0) * disk_gib
     return price_of(exact, picked.prices.currency)

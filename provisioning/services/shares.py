@@ -41,9 +41,10 @@ def waits_for(workload: Workload) -> str:
 
 
 def comes_back(workload: Workload, refusal: NotAdmitted) -> bool:
-    """Whether a refused start only waits for room: it was ended for a lender, and quota is all that is missing."""
-    ended_for_a_lender = (workload.reason or {}).get("code") == Waits.PREEMPTED
-    return ended_for_a_lender and all(reason.code in _OF_QUOTA for reason in refusal.reasons)
+    """Whether a refused start only waits for room: quota is all that is missing to what was ended for a lender, or to
+    the next attempt of a job."""
+    comes_by_itself = (workload.reason or {}).get("code") in (Waits.PREEMPTED, Waits.RETRYING)
+    return comes_by_itself and all(reason.code in _OF_QUOTA for reason in refusal.reasons)
 
 
 def _wait(workload: Workload, move: Move, reason: Reason, *, actor: Actor, now: datetime) -> Workload:

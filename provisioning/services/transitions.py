@@ -27,6 +27,7 @@ _DEADLINES = {
 
 _HOLD = (Holding.ALL, Holding.AS_BEFORE)
 _WOKEN_AT_ONCE = 20
+_FOR_QUOTA = (Waits.LENT_OUT, Waits.PREEMPTED, Waits.RETRYING)
 
 
 class Lost(RuntimeError):
@@ -95,7 +96,7 @@ def wake(workload: Workload) -> None:
 
 def _wake_waiting(workload: Workload) -> None:
     """Quota came back: those who wait for what they have lent, or were ended for a lender, look if it is enough."""
-    for lender in waiting(Waits.LENT_OUT, Waits.PREEMPTED)[:_WOKEN_AT_ONCE].values_list("pk", flat=True):
+    for lender in waiting(*_FOR_QUOTA)[:_WOKEN_AT_ONCE].values_list("pk", flat=True):
         enqueue_on_commit(TaskName.QUOTA_RETURNED, organization_id=workload.organization_id, workload_id=lender)
 
 
@@ -151,5 +152,5 @@ def _shown(workload: Workload, move: Move) -> dict[str, Json]:
     return states | {name: _worded(getattr(workload, name)) for name, _ in move.sets}
 
 
-def _worded(value: str | datetime | None) -> Json:
+def _worded(value: str | int | datetime | None) -> Json:
     return value.isoformat() if isinstance(value, datetime) else value

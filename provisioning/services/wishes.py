@@ -85,6 +85,7 @@ def readmit(workload: Workload, *, actor: Actor, now: datetime) -> Workload:
         desired=DesiredState.RUNNING,
         reason=verdict.waits,
         ends_as=S.STOPPED,
+        sets=() if actor.is_system or not workload.failures else (("failures", 0), ("retry_at", None)),
     )
     return queue_or_wait(workload, move, verdict, actor=actor, now=now)
 
@@ -106,7 +107,7 @@ def _judged(workload: Workload, held: Claim, *, actor: Actor, now: datetime) -> 
     prices = prices_for([workload.shape, *active_shapes()], organization_of(actor).currency, now)
     picked = Chosen(shape=workload.shape, image=workload.image, volume=workload.volume, prices=prices)
     verdict = judge(actor, workload.project, spec, picked, now=now, owner_id=workload.owner_id, held=held)
-    return verdict, price_of_launch(picked, spec.disk_gib)
+    return verdict, price_of_launch(picked, spec.disk_gib, spec.replicas)
 
 
 def _wait(
@@ -136,8 +137,17 @@ def stop(*, actor: Actor, workload_id: UUID, now: datetime, version: int | None 
     return end(workload, verb="workload.stop_requested", message="Stop asked for.", reason=reason, actor=actor, now=now)
 
 
-def end(workload: Workload, *, verb: str, message: str, reason: Reason, actor: Actor, now: datetime) -> Workload:
-    """The wish to stop, from whatever state; the row is locked by the caller."""
+def end(
+    workload: Workload,
+    *,
+    verb: str,
+    message: str,
+    reason: Reason,
+    actor: Actor,
+    now: datetime,
+    ends_as: State = S.STOPPED,
+) -> Workload:
+    """The wish to stop, from whatever state; the row is locked by the caller. `ends_as`: as what, if it runs."""
     to: tuple[State, ...] = ()
     if workload.state == S.REQUESTED:
         awaiting.give_up(workload, now=now)
@@ -152,7 +162,7 @@ def end(workload: Workload, *, verb: str, message: str, reason: Reason, actor: A
         reason=reason if to else None,
         keeps_reason=not to,
         desired=DesiredState.STOPPED,
-        ends_as=S.STOPPED if to else None,
+        ends_as=ends_as if to else None,
     )
     return transition(workload, move, actor=actor, now=now)
 
@@ -259,6 +269,7 @@ def _spec_of(workload: Workload) -> WorkloadSpec:
         env=dict(workload.env),
         labels=dict(workload.spec.get("labels") or {}),
         preemptible=workload.preemptible,
+        job=workload.job,
     )
 
 

@@ -139,6 +139,51 @@ class WorkloadContract:
         assert rig.driver.observe(known).ready
 
 
+class JobContract:
+    """What every driver that runs commands promises."""
+
+    def test_a_command_that_ends_well_has_succeeded(self, rig: Rig) -> None:
+        spec, before = rig.job(exit_code=0), rig.now()
+
+        done = rig.over(spec)
+
+        assert (done.phase, done.exit_code, done.reason) == (Phase.SUCCEEDED, 0, None)
+        assert done.started_at is not None
+        assert done.ended_at is not None
+        assert before <= done.started_at <= done.ended_at <= datetime.now(UTC)
+        assert rig.driver.endpoint_of(spec) is None
+        assert rig.driver.logs(spec, tail=10) == ("the engine is cold", "the last word")
+
+    def test_a_command_that_fails_says_how(self, rig: Rig) -> None:
+        spec = rig.job(exit_code=3)
+
+        failed = rig.over(spec)
+
+        assert (failed.phase, failed.exit_code) == (Phase.FAILED, 3)
+        assert failed.reason is not None
+        assert failed.reason.code == "command_failed"
+        assert "exit code 3" in failed.reason.message
+        assert failed.log_tail == ("the engine is cold", "the last word")
+
+    def test_its_end_stays_until_it_is_acknowledged_and_then_another_may_run(self, rig: Rig) -> None:
+        spec = rig.job(exit_code=0)
+        done = rig.over(spec)
+
+        assert rig.driver.ensure_present(spec) == done
+        assert rig.stopped(spec).phase is Phase.SUCCEEDED
+        again = rig.over(spec)
+        assert again.incarnation != done.incarnation
+
+    def test_one_that_goes_on_is_stopped_and_has_not_failed(self, rig: Rig) -> None:
+        spec = rig.job()
+        rig.started(spec)
+
+        stopped = rig.stopped(spec)
+
+        assert (stopped.phase, stopped.reason, stopped.exit_code) == (Phase.STOPPED, None, None)
+        assert rig.held(spec) == []
+
+
 class ProcessContract(WorkloadContract):
     """What needs a server that truly runs, whose files can be reached."""
 

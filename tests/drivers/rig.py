@@ -28,7 +28,7 @@ from provisioning.drivers.local.driver import LocalDriver
 from provisioning.drivers.local.launch import MARKER
 
 HERE = Path(__file__).resolve().parent
-SETTLED = (Phase.STOPPED, Phase.FAILED, Phase.ABSENT)
+SETTLED = (Phase.STOPPED, Phase.SUCCEEDED, Phase.FAILED, Phase.ABSENT)
 T = TypeVar("T")
 
 
@@ -104,6 +104,10 @@ class Rig(Protocol):
 
     def stopped(self, spec: RunSpec) -> Observation: ...
 
+    def over(self, spec: RunSpec) -> Observation:
+        """Asked to be present, and it has come to its end."""
+        ...
+
     def failed(self, spec: RunSpec) -> Observation: ...
 
     def absent(self, spec: RunSpec) -> Observation: ...
@@ -121,6 +125,10 @@ class Rig(Protocol):
         ...
 
     def spare(self, spec: RunSpec) -> None: ...
+
+    def job(self, *, exit_code: int | None = None) -> RunSpec:
+        """A job that says two lines and ends with that code; None: it goes on."""
+        ...
 
 
 @dataclass
@@ -154,6 +162,14 @@ class LocalRig:
     def spare(self, spec: RunSpec) -> None:
         (self.home(spec) / "crash").unlink()
 
+    def job(self, *, exit_code: int | None = None, workers: int = 1) -> RunSpec:
+        said = "echo the engine is cold; echo the last word"
+        return a_spec(
+            kind="job",
+            command=("sh", "-c", f"{said}; exit {exit_code}" if exit_code is not None else "sleep 60"),
+            workers=workers,
+        )
+
     def started(self, spec: RunSpec, *, seconds: float = 15.0) -> Observation:
         """Present and ready; fails at once where it failed."""
         self.driver.ensure_present(spec)
@@ -171,6 +187,10 @@ class LocalRig:
     def failed(self, spec: RunSpec) -> Observation:
         self.driver.ensure_present(spec)
         return until(lambda: self.driver.observe(spec), lambda o: o.phase is Phase.FAILED)
+
+    def over(self, spec: RunSpec) -> Observation:
+        self.driver.ensure_present(spec)
+        return until(lambda: self.driver.observe(spec), lambda o: o.phase in SETTLED)
 
     def until_ended(self, stray: Stray) -> Observation:
         return until(lambda: self.driver.end_stray(stray), lambda o: o.phase in SETTLED)

@@ -18,7 +18,7 @@ from provisioning.drivers.base import DriverUnavailable, Observation, Phase, Run
 from provisioning.drivers.local import places, procfs, record, uids
 from provisioning.drivers.local.config import LocalConfig
 from provisioning.drivers.local.driver import LocalDriver
-from tests.drivers.contract import ProcessContract
+from tests.drivers.contract import JobContract, ProcessContract
 from tests.drivers.rig import LocalRig, a_spec, config_in, until
 
 PROMPT_S = 1.5  # a second, and some for a busy machine
@@ -26,6 +26,44 @@ PROMPT_S = 1.5  # a second, and some for a busy machine
 
 class TestLocalDriver(ProcessContract):
     """Every promise of the contract."""
+
+
+class TestLocalJobs(JobContract):
+    """Every promise about commands."""
+
+    def test_every_worker_is_told_its_rank_and_where_the_first_is(self, rig: LocalRig) -> None:
+        said = "echo $RANK of $WORLD_SIZE at $MASTER_ADDR:$MASTER_PORT, torchrun: $PET_NODE_RANK of $PET_NNODES"
+        spec = replace(rig.job(workers=3), command=("sh", "-c", said))
+
+        assert rig.over(spec).phase is Phase.SUCCEEDED
+
+        lines = sorted(rig.driver.logs(spec, tail=10))
+        (place,) = {line.partition(" at ")[2].partition(",")[0] for line in lines}
+        assert lines == [f"[{n}] {n} of 3 at {place}, torchrun: {n} of 3" for n in range(3)]
+        assert place.startswith("127.0.0.1:")
+
+    def test_the_first_worker_that_fails_ends_the_others(self, rig: LocalRig) -> None:
+        command = ("sh", "-c", "test $RANK = 1 && exit 7; sleep 60")
+
+        failed = rig.over(replace(rig.job(workers=3), command=command))
+
+        assert (failed.phase, failed.exit_code) == (Phase.FAILED, 7)
+
+    @pytest.mark.parametrize(
+        ("command", "exit_code"), [(("no-such-program",), 127), (("sh", "-c", "kill -9 $$"), 137), (("/etc",), 126)]
+    )
+    def test_an_end_is_told_as_a_shell_tells_it(self, rig: LocalRig, command: tuple[str, ...], exit_code: int) -> None:
+        failed = rig.over(replace(rig.job(), command=command))
+
+        assert (failed.phase, failed.exit_code) == (Phase.FAILED, exit_code)
+
+    def test_files_of_one_attempt_are_there_for_the_next(self, rig: LocalRig) -> None:
+        spec = replace(rig.job(), command=("sh", "-c", "test -e checkpoint && exit 0; touch checkpoint; exit 1"))
+
+        assert rig.over(spec).exit_code == 1
+        rig.stopped(spec)
+
+        assert rig.over(spec).exit_code == 0
 
 
 class TestManyAsk:

@@ -15,7 +15,7 @@ from core.acts import Source, SourceKind, begin
 from provisioning.enums import Source as Sign
 from provisioning.models import Workload
 from provisioning.services import activity, entries, launching, wishes
-from provisioning.types import Signals
+from provisioning.types import JobSpec, Signals
 from tenants.models import AccessToken
 from tenants.services import projects
 from tests import house, places
@@ -69,6 +69,8 @@ def _work(world: World, tenant: Tenant, person: str, project: str) -> Ids:
     stage.settle(tenant, gone, machine, clock, seconds=3)
     stage.wish(tenant, person, wishes.delete, gone, clock.now)
     stage.settle(tenant, gone, machine, clock, seconds=3)
+    job = _launch(world, tenant, person, project, "training", job=JobSpec(("python", "train.py")))
+    stage.settle(tenant, job, machine, clock, seconds=3)
     activity.take_in(
         organization_id=tenant.organization.pk, workload_id=running.pk, signals=_signals(clock.now), now=clock.now
     )
@@ -104,12 +106,12 @@ def _places(tenant: Tenant, project: str) -> None:
     places.account(tenant)
 
 
-def _launch(world: World, tenant: Tenant, person: str, project: str, name: str) -> Workload:
+def _launch(world: World, tenant: Tenant, person: str, project: str, name: str, job: JobSpec | None = None) -> Workload:
     with house.an_act(), tenant.scope():
         return launching.launch(
             actor=tenant.actor(person),
             project=tenant.projects[project],
-            spec=stage.spec(name=f"{tenant.organization.slug}-{name}"),
+            spec=stage.spec(name=f"{tenant.organization.slug}-{name}", kind="job" if job else "workspace", job=job),
             now=world.clock.now,
         )
 

@@ -156,6 +156,13 @@ class Machine:
             log_tail=("Traceback", "MemoryError"),
         )
 
+    def ends(self, workload_id: UUID, exit_code: int) -> None:
+        """A job's command comes to its end."""
+        phase, code = (Phase.SUCCEEDED, None) if exit_code == 0 else (Phase.FAILED, "command_failed")
+        self.crash(workload_id, code=code or "", phase=phase)
+        known = self.runs[workload_id]
+        self.runs[workload_id] = replace(known, exit_code=exit_code, reason=known.reason if code else None)
+
     def living(self, workload_id: UUID) -> bool:
         known = self.runs.get(workload_id)
         return known is not None and known.ended_at is None

@@ -192,7 +192,7 @@ def _rates(workload: Workload) -> tuple[object, object]:
     currency = workload.project.organization.currency
     prices = prices_for([workload.shape], currency, timezone.now())
     disk = (prices.disk_gib_hour or Fraction(0)) * workload.volume.size_gib
-    return rate((prices.of_shape(workload.shape) or Fraction(0)) + disk, currency), rate(disk, currency)
+    return rate((prices.of_workload(workload) or Fraction(0)) + disk, currency), rate(disk, currency)
 
 
 def _cost(request: HttpRequest, workload: Workload) -> dict[str, object]:

@@ -154,7 +154,7 @@ def standing_of(actor: Actor, now: datetime) -> Standing:
         stopped=len(resting) - len(failed),
         failed=len(failed),
         hourly=sum(
-            ((prices.of_shape(each.shape) or Fraction(0)) + gib * each.volume.size_gib for each in running), Fraction(0)
+            ((prices.of_workload(each) or Fraction(0)) + gib * each.volume.size_gib for each in running), Fraction(0)
         ),
         resting_hourly=sum((gib * each.volume.size_gib for each in resting), Fraction(0)),
         currency=currency,

@@ -105,7 +105,7 @@ class LocalDriver:
         """The socket is in a folder of ours: its path cannot be bent by the workload."""
         placed = places.places_of(spec.workload_id, self.config)
         known = self._read(spec.workload_id)
-        if known is None or known.ended or known.listening_at is None or not self._kept(known):
+        if known is None or known.task or known.ended or known.listening_at is None or not self._kept(known):
             return None
         return Endpoint(unix_socket=str(placed.socket))
 
@@ -119,7 +119,7 @@ class LocalDriver:
 
     def activity(self, spec: RunSpec, *, now: datetime) -> ActivityReading:
         known = self._read(spec.workload_id)
-        if known is None or known.phase != record.RUNNING or not self._kept(known):
+        if known is None or known.task or known.phase != record.RUNNING or not self._kept(known):
             raise ProbeFailed("the server is not running")
         placed = places.places_of(spec.workload_id, self.config)
         return activity.read(known, placed.socket, now=now, seconds=self.config.probe_s)
@@ -347,11 +347,20 @@ class LocalDriver:
             phase=phase,
             started_at=_instant(known.started_at),
             ended_at=_instant(known.ended_at),
-            ready=running and probe.answers(placed.socket, seconds=self.config.probe_s),
+            ready=running and (known.task or probe.answers(placed.socket, seconds=self.config.probe_s)),
             reason=reason,
             log_tail=logs.tail_of(placed.log, lines=self.config.tail_lines) if failed else (),
             incarnation=known.incarnation,
+            exit_code=_exit_code(known),
         )
+
+
+def _exit_code(known: Record) -> int | None:
+    """Of a command that ended by itself, as a shell would tell it."""
+    by_itself = known.task and known.phase in (record.SUCCEEDED, record.FAILED)
+    if not by_itself or known.exit_code is None:
+        return None
+    return known.exit_code if known.exit_code >= 0 else 128 - known.exit_code
 
 
 def _instant(microseconds: int | None) -> datetime | None:

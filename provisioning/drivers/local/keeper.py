@@ -91,6 +91,8 @@ class Keeper:
                 started_at=record.now_us(),
             )
         )
+        if self.record.task:
+            self._write(replace(self.record, phase=record.RUNNING, listening_at=self.record.started_at))
         os.write(release, b"!")
         os.close(release)
 
@@ -183,6 +185,10 @@ class Keeper:
             else:
                 return
 
+    @property
+    def _it(self) -> str:
+        return "The command" if self.record.task else "The server"
+
     def _was_asked(self) -> bool:
         return self.asked_at is not None and self.record.reason_code is None
 
@@ -194,8 +200,12 @@ class Keeper:
         if told:
             return "start_failed", told, record.FAILED
         how = _ending(self.exit_code)
+        if self.record.task and self.exit_code == 0:
+            return None, None, record.SUCCEEDED
         if limits.killed_for_memory(self.record.cgroups):
-            return "out_of_memory", f"The server was ended for want of memory ({how}).", record.FAILED
+            return "out_of_memory", f"{self._it} was ended for want of memory ({how}).", record.FAILED
+        if self.record.task:
+            return "command_failed", f"The command failed ({how}).", record.FAILED
         if self.record.listening_at is None:
             return "start_failed", f"The server ended before it answered ({how}).", record.FAILED
         if self.exit_code == 0:

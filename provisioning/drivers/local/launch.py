@@ -26,6 +26,7 @@ MARKER, INSTALLATION_MARKER = "STEELYARD_WORKLOAD", "STEELYARD_INSTALLATION"
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 GIB = 1024**3
 LAUNCH_S = 5.0
+_WORKERS = Path(__file__).with_name("workers.py")
 
 
 class CannotStart(Exception):
@@ -44,6 +45,7 @@ def new_record(spec: RunSpec) -> record.Record:
         project=str(spec.project_id),
         volume=str(spec.volume_id),
         image=spec.image,
+        task=bool(spec.command),
     )
 
 
@@ -116,7 +118,7 @@ def _order(
     words = _words(placed, volume, own_view=own_view)
     home = words["{home}"]
     seen = _view(placed, volume, image, config)
-    command = tuple(_filled(word, words) for word in image.command)
+    command = task_of(spec, image) if spec.command else tuple(_filled(word, words) for word in image.command)
     if kind == BUBBLEWRAP:
         command = (*_bubblewrap(seen), *command)
     return Order(
@@ -125,18 +127,27 @@ def _order(
         record=first,
         kind=kind,
         command=command,
-        environment=_environment(spec, image, words, config, own_tmp=None if own_view else placed),
+        environment=_environment(spec, image, words, config, own_tmp=None if own_view else placed) | _of_task(spec),
         folder="/" if kind == BUBBLEWRAP else home,
         socket=str(placed.box / record.SOCKET),
         uid=uid,
         view=seen,
-        limits=Limits(spec.vcpus, spec.memory_gib * GIB, config.processes),
+        limits=Limits(spec.vcpus * spec.workers, spec.memory_gib * spec.workers * GIB, config.processes),
         grace_s=config.grace_s,
         farewell_s=config.farewell_s,
         heartbeat_s=config.heartbeat_s,
         log_bytes=config.log_bytes,
         lock=lock,
     )
+
+
+def task_of(spec: RunSpec, image: LocalImage) -> tuple[str, ...]:
+    """All workers of a job as one process: the image's Python starts them, and ends with them."""
+    return (image.command[0], "-S", "-E", "-c", _WORKERS.read_text(), str(spec.workers), *spec.command)
+
+
+def _of_task(spec: RunSpec) -> dict[str, str]:
+    return {"PYTHONUNBUFFERED": "1", "STEELYARD_WORKERS": str(spec.workers)} if spec.command else {}
 
 
 def _words(placed: Places, volume: Path, *, own_view: bool) -> dict[str, str]:

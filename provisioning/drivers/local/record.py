@@ -15,8 +15,8 @@ import time
 from dataclasses import asdict, dataclass, replace
 
 STARTING, RUNNING, STOPPING = "starting", "running", "stopping"
-STOPPED, FAILED, ABSENT = "stopped", "failed", "absent"
-ENDED = frozenset({STOPPED, FAILED, ABSENT})
+STOPPED, SUCCEEDED, FAILED, ABSENT = "stopped", "succeeded", "failed", "absent"
+ENDED = frozenset({STOPPED, SUCCEEDED, FAILED, ABSENT})
 
 RECORD, LOG, SOCKET = "record.json", "log", "s"
 ASKED = "asked"
@@ -25,7 +25,8 @@ DRIVER_LOCK, KEEPER_LOCK = "driver.lock", "keeper.lock"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Instants are UTC microseconds. A process is known by boot, pid and start ticks."""
+    """Instants are UTC microseconds. A process is known by boot, pid and start ticks. `task`: it runs a command to its
+    end; nothing of it listens."""
 
     phase: str
     incarnation: str
@@ -45,6 +46,7 @@ class Record:
     reason_code: str | None = None
     reason_message: str | None = None
     acknowledged: bool = False
+    task: bool = False
 
     @property
     def ended(self) -> bool:
