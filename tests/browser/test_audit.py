@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from tests.look import axe
 from tests.look.browser import NARROW, View
 
 
@@ -44,8 +44,7 @@ def test_streams_and_proof_are_there_and_accessible(visit):
         olivia = visit("olivia", view=view)
         for path in ("/audit/streams", "/audit/keeping"):
             assert olivia.go(path) == 200
-            found = Axe().run(olivia.page).response["violations"]
-            assert [item["id"] for item in found] == []
+            assert [item["id"] for item in axe.violations(olivia.page)] == []
             overflow = olivia.page.evaluate(
                 "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             )

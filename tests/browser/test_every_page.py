@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.look import axe
 from tests.look.browser import NARROW, WIDE, View
 
 VIEWS = (View(WIDE, "light"), View(NARROW, "dark"))
@@ -51,8 +51,7 @@ VISITS = (
 
 
 def faults_of(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    faults = [f"{item['id']}: {node['html'][:160]}" for item in found for node in item["nodes"]]
+    faults = [f"{item['id']}: {node['html'][:160]}" for item in axe.violations(page) for node in item["nodes"]]
     overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return [*faults, *([f"{overflow} px too wide"] if overflow > 0 else [])]
 

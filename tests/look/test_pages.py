@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.look import axe
 from tests.look.browser import NARROW, WIDE, View, chromium, opened, showroom
 from tests.look.pages import PAGES, WHOLE
 
@@ -28,10 +30,37 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """Where page after page is shown: a browser's new process costs more than a page."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+
+    def show(self, address: str) -> None:
+        self.complaints.clear()
+        self.page.goto(address)
+
+
+@pytest.fixture(scope="module")
+def tabs(browser: Browser) -> Iterator[Mapping[View, Tab]]:
+    with ExitStack() as stack:
+        found = {view: Tab(stack.enter_context(opened(browser, "about:blank", view))) for view in VIEWS}
+        for tab in found.values():
+            _listen(tab)
+        yield found
+
+
+def _listen(tab: Tab) -> None:
+    tab.page.on("console", lambda message: tab.complaints.append(message.text) if message.type == "error" else None)
+    tab.page.on("pageerror", lambda error: tab.complaints.append(str(error)))
+
+
 def violations(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
     return [
-        f"{item['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for item in found for node in item["nodes"]
+        f"{item['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
+        for item in axe.violations(page)
+        for node in item["nodes"]
     ]
 
 
@@ -39,22 +68,19 @@ def violations(page: Page) -> list[str]:
 @pytest.mark.parametrize("name", WHOLE)
 class TestEveryPage:
     def test_is_accessible_fits_the_screen_and_keeps_the_policy(
-        self, browser: Browser, origin: str, name: str, view: View
+        self, tabs: Mapping[View, Tab], origin: str, name: str, view: View
     ) -> None:
-        with opened(browser, "about:blank", view) as page:
-            complaints: list[str] = []
-            page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-            page.on("pageerror", lambda error: complaints.append(str(error)))
-            page.goto(f"{origin}/{name}")
+        tab = tabs[view]
+        tab.show(f"{origin}/{name}")
 
-            overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            expected = [
-                text for text in complaints if PAGES[name].status >= 400 and "the server responded with" in text
-            ]
+        overflow = tab.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        expected = [
+            text for text in tab.complaints if PAGES[name].status >= 400 and "the server responded with" in text
+        ]
 
-            assert violations(page) == []
-            assert overflow <= 0
-            assert [text for text in complaints if text not in expected] == []
+        assert violations(tab.page) == []
+        assert overflow <= 0
+        assert [text for text in tab.complaints if text not in expected] == []
 
 
 class TestDialogs:
