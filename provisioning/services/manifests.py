@@ -5,9 +5,9 @@ from __future__ import annotations
 from uuid import UUID
 
 from core.types import Actor
+from provisioning.drivers.kubernetes.exporting import as_yaml, exported_objects
 from provisioning.drivers.kubernetes.namespaces import Ground
 from provisioning.drivers.kubernetes.reading import Json
-from provisioning.drivers.kubernetes.workspaces import as_yaml, exported_objects
 from provisioning.drivers.places import LOCAL
 from provisioning.models import Workload
 from provisioning.permissions import sees_variables

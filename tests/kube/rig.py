@@ -16,14 +16,14 @@ from uuid import UUID, uuid4
 import yaml
 
 from provisioning.drivers.base import Observation, Phase, RunSpec, Stray
-from provisioning.drivers.kubernetes import workspaces
+from provisioning.drivers.kubernetes import runs
 from provisioning.drivers.kubernetes.client import Api
 from provisioning.drivers.kubernetes.driver import KubernetesDriver
 from provisioning.drivers.kubernetes.names import WORKLOAD, claim_of, namespace_of
 from provisioning.drivers.kubernetes.objects import path
 from provisioning.drivers.kubernetes.reading import Json, name_of, part, rows, text, words
 from provisioning.drivers.places import Connection, Place
-from tests.drivers.rig import SETTLED, until
+from tests.drivers.rig import SETTLED, a_spec, until
 
 CLASS: Final = "steelyard-tests"
 DOOMED: Final = {
@@ -127,11 +127,34 @@ class KubeRig:
         """How its next pod behaves: `start_after="2"` is fake-kubelet/start-after."""
         self.notes[spec.workload_id] = {f"fake-kubelet/{k.replace('_', '-')}": value for k, value in notes.items()}
 
+    def end_pod(self, spec: RunSpec, pod: str, *, exit_code: int, evicted: bool = False) -> None:
+        """Its node says that it has ended."""
+        at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        where = path("Pod", namespace_of(spec.project_id), pod)
+        known = rows(self.api.get(where), "status", "containerStatuses")[0]
+        end = {"terminated": {"exitCode": exit_code, "reason": "Error", "startedAt": at, "finishedAt": at}}
+        status: Json = {"phase": "Failed", "containerStatuses": [known | {"state": end, "ready": False}]}
+        if evicted:
+            status |= {"reason": "Evicted", "message": "The node was low on resource: memory."}
+        self.api.merge(f"{where}/status", {"status": status})
+
     def doom(self, spec: RunSpec) -> None:
         self.notes[spec.workload_id] = DOOMED
 
     def spare(self, spec: RunSpec) -> None:
         self.notes.pop(spec.workload_id)
+
+    def job(self, *, exit_code: int | None = None, workers: int = 1) -> RunSpec:
+        spec = a_spec(kind="job", command=("python", "train.py"), workers=workers)
+        if exit_code == 0:
+            self.note(spec, succeed_after="0.1", log="the engine is cold\nthe last word")
+        elif exit_code is not None:
+            self.note(spec, fail_after="0.1", exit_code=str(exit_code), log="the engine is cold\nthe last word")
+        return spec
+
+    def over(self, spec: RunSpec) -> Observation:
+        self.present(spec)
+        return until(lambda: self.driver.observe(spec), lambda o: o.phase in SETTLED)
 
     def give_disk(self, spec: RunSpec) -> None:
         """Our own class has no provisioner: a disk is laid ready for the claim."""
@@ -145,7 +168,7 @@ class KubeRig:
             "metadata": {"name": name},
             "spec": {
                 "capacity": {"storage": f"{spec.disk_gib}Gi"},
-                "accessModes": ["ReadWriteOnce"],
+                "accessModes": ["ReadWriteOnce", "ReadWriteMany"],
                 "storageClassName": CLASS,
                 "hostPath": {"path": f"/var/lib/{name}"},
                 "claimRef": {"name": name, "namespace": namespace},
@@ -204,7 +227,7 @@ class KubeRig:
     @contextmanager
     def playing(self) -> Iterator[None]:
         """The tests' notes are on every pod, and every pod goes to the rig's nodes."""
-        written = workspaces.workspace
+        written = runs.manifest
 
         def noted(spec: RunSpec, place: Place, incarnation: str) -> Json:
             manifest = written(spec, place, incarnation)
@@ -213,7 +236,7 @@ class KubeRig:
             part(template, "spec")["nodeSelector"] = dict(self.nodes)
             return manifest
 
-        with patch.object(workspaces, "workspace", noted):
+        with patch.object(runs, "manifest", noted):
             yield
 
     def clear(self) -> None:

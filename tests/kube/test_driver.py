@@ -12,20 +12,61 @@ from pathlib import Path
 import pytest
 
 from provisioning.drivers.base import DriverUnavailable, Phase
-from provisioning.drivers.kubernetes import namespaces, rights, starting, workspaces
+from provisioning.drivers.kubernetes import jobs, namespaces, rights, starting, volumes, workspaces
 from provisioning.drivers.kubernetes.driver import KubernetesDriver
-from provisioning.drivers.kubernetes.names import namespace_of
+from provisioning.drivers.kubernetes.names import name_of_run, namespace_of
 from provisioning.drivers.kubernetes.namespaces import INTERNET, Ground
 from provisioning.drivers.kubernetes.objects import path, path_of
 from provisioning.drivers.kubernetes.reading import instant, name_of, rows, text, words
 from provisioning.drivers.kubernetes.record import Record
-from tests.drivers.contract import WorkloadContract
-from tests.drivers.rig import a_spec, until
+from provisioning.drivers.kubernetes.view import number_of
+from tests.drivers.contract import JobContract, WorkloadContract
+from tests.drivers.rig import SETTLED, a_spec, until
 from tests.kube.rig import KubeRig, api_server_of
 
 
 class TestKubernetesDriver(WorkloadContract):
     """The contract, as far as it needs no process that truly runs."""
+
+
+class TestKubernetesJobs(JobContract):
+    """The same for commands."""
+
+    def test_workers_are_pods_of_one_job_that_know_their_ranks(self, rig: KubeRig) -> None:
+        spec = rig.job(workers=3)
+
+        seen = rig.started(spec)
+
+        pods = sorted(rig.pods(spec), key=number_of)
+        assert seen.started_at is not None
+        assert [number_of(pod) for pod in pods] == [0, 1, 2]
+        assert {text(pod, "spec", "subdomain") for pod in pods} == {name_of_run("job", spec.workload_id)}
+        (service,) = rig.api.list(path("Service", namespace_of(spec.project_id)))
+        assert text(service, "spec", "clusterIP") == "None"
+        rig.absent(spec)
+        assert rig.everything_of(spec) == []
+
+    def test_one_worker_that_fails_ends_them_all(self, rig: KubeRig) -> None:
+        spec = rig.job(workers=3)
+        rig.started(spec)
+        victim = name_of(rig.pods(spec)[1])
+
+        rig.end_pod(spec, victim, exit_code=7)
+        failed = until(lambda: rig.driver.observe(spec), lambda o: o.phase in SETTLED)
+
+        assert (failed.phase, failed.exit_code) == (Phase.FAILED, 7)
+        assert rig.held(spec) == []
+
+    def test_an_eviction_of_one_interrupts_all_and_is_no_failure(self, rig: KubeRig) -> None:
+        spec = rig.job(workers=2)
+        rig.started(spec)
+
+        rig.end_pod(spec, name_of(rig.pods(spec)[0]), exit_code=137, evicted=True)
+        ended = until(lambda: rig.driver.observe(spec), lambda o: o.phase in SETTLED)
+
+        assert (ended.phase, ended.exit_code) == (Phase.STOPPED, None)
+        assert ended.reason is not None
+        assert ended.reason.code == "evicted"
 
 
 class TestManifests:
@@ -38,8 +79,10 @@ class TestManifests:
             ground=Ground(egress=(INTERNET,), pull_secrets=("registry",)),
         )
         rig.namespaces.add(namespace_of(spec.project_id))
+        job = replace(spec, kind="job", command=("true",), workers=2)
 
-        for thing in (*ground, workspaces.claim(spec, place), workspaces.workspace(spec, place, "run")):
+        things = (volumes.claim(spec, place), workspaces.workspace(spec, place, "run"))
+        for thing in (*ground, *things, jobs.meeting(job, place), jobs.job(job, place, "run")):
             taken = rig.api.apply(path_of(thing), thing)
 
             assert name_of(taken) == name_of(thing)

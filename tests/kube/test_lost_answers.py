@@ -8,18 +8,21 @@ from itertools import count
 from typing import Any
 from unittest.mock import patch
 
+import pytest
+
 from provisioning.drivers.base import DriverUnavailable, Observation, Phase, RunSpec
 from provisioning.drivers.kubernetes.client import Api
 from tests.drivers.rig import a_spec, until
 from tests.kube.rig import KubeRig
 
 
+@pytest.mark.parametrize("kind", ["workspace", "job"])
 class TestAnyAnswerMayBeLost:
     """The call took place and nobody heard of it: at each step of a start, of an end and of a removal."""
 
-    def test_c40_a_start_that_is_called_off_at_any_step_leaves_nothing(self, rig: KubeRig) -> None:
+    def test_c40_a_start_that_is_called_off_at_any_step_leaves_nothing(self, rig: KubeRig, kind: str) -> None:
         for step in count(1):
-            spec = a_spec()
+            spec = made(rig, kind)
             rig.give_disk(spec)
             with losing_answer(step) as lost:
                 _tried(rig.driver.ensure_present, spec)
@@ -33,9 +36,9 @@ class TestAnyAnswerMayBeLost:
         assert step > 9
         assert until(lambda: rig.everything_of(spec), lambda found: not found) == []
 
-    def test_a_start_that_is_repeated_from_any_step_starts_one(self, rig: KubeRig) -> None:
+    def test_a_start_that_is_repeated_from_any_step_starts_one(self, rig: KubeRig, kind: str) -> None:
         for step in count(1):
-            spec = a_spec()
+            spec = made(rig, kind)
             rig.give_disk(spec)
             with losing_answer(step) as lost:
                 _tried(rig.driver.ensure_present, spec)
@@ -43,12 +46,12 @@ class TestAnyAnswerMayBeLost:
             rig.driver.ensure_present(spec)
             until(lambda: rig.driver.ensure_present(spec), lambda o: o.ready)  # noqa: B023
 
-            assert len(rig.held(spec)) == 1
+            assert len(rig.held(spec)) == spec.workers
             if not lost:
                 break
 
-    def test_an_end_that_is_repeated_from_any_step_is_one_end(self, rig: KubeRig) -> None:
-        spec = a_spec()
+    def test_an_end_that_is_repeated_from_any_step_is_one_end(self, rig: KubeRig, kind: str) -> None:
+        spec = made(rig, kind)
         for step in count(1):
             ready = rig.started(spec)
             with losing_answer(step) as lost:
@@ -62,6 +65,11 @@ class TestAnyAnswerMayBeLost:
             if not lost:
                 break
         assert step > 5
+
+
+def made(rig: KubeRig, kind: str) -> RunSpec:
+    """A workspace, or a job of two workers that goes on."""
+    return rig.job(workers=2) if kind == "job" else a_spec()
 
 
 @contextmanager

@@ -1,4 +1,5 @@
-"""The Kubernetes driver: a workload is a set of one pod on a claim of its own, in its project's namespace.
+"""The Kubernetes driver: a workload is one object that makes its pods, on a claim of its own, in its project's
+namespace: a set of one pod for a workspace, an Indexed Job for an attempt of a job.
 
 What is so is read from the cluster at each call; what was decided is on record with the claim (see record.py). A pod
 has a finalizer of ours, so that it waits to be seen when it has ended: no run ends and none begins unnoticed.
@@ -31,7 +32,7 @@ from provisioning.drivers.base import (
 from provisioning.drivers.kubernetes import activity, logs, starting, status, tunnel
 from provisioning.drivers.kubernetes.capabilities import capabilities_of
 from provisioning.drivers.kubernetes.client import Api, Forbidden, Refused
-from provisioning.drivers.kubernetes.names import CLUSTER, MANAGED_BY, VOLUME, claim_of, namespace_of
+from provisioning.drivers.kubernetes.names import CLUSTER, MAKERS, MANAGED_BY, VOLUME, claim_of, namespace_of
 from provisioning.drivers.kubernetes.namespaces import Ground
 from provisioning.drivers.kubernetes.nodes import nodes_of
 from provisioning.drivers.kubernetes.objects import path
@@ -39,12 +40,12 @@ from provisioning.drivers.kubernetes.reading import Json, text
 from provisioning.drivers.kubernetes.record import Record, Stage
 from provisioning.drivers.kubernetes.servers import PORT
 from provisioning.drivers.kubernetes.settling import Settled, finish, settle
-from provisioning.drivers.kubernetes.view import Overtaken, Spot, View, end, look, write
+from provisioning.drivers.kubernetes.view import Overtaken, Spot, View, end, look, pods_of, write
 from provisioning.drivers.places import Place
 from provisioning.inventory import NodeFacts
 
 T = TypeVar("T")
-TRIES: Final = 5
+TRIES: Final = 8
 PROMPT_S: Final = 1.0
 STEP_S: Final = 0.05
 ENDING_LAST = Reason("last_run_ending", "What is left of its last run is ending.")
@@ -83,19 +84,22 @@ class KubernetesDriver:
 
     def endpoint_of(self, spec: RunSpec) -> Endpoint | None:
         """A socket of this process: what connects to it goes through the API server to the pod's loopback."""
-        pod = self._serving(Spot.of(spec))
+        pod = None if spec.command else self._serving(Spot.of(spec))
         return None if pod is None else Endpoint(unix_socket=str(self._socket(pod)))
 
     def logs(self, spec: RunSpec, *, tail: int) -> tuple[str, ...]:
         view = look(self.api, Spot.of(spec))
+        if len(view.pods) > 1:
+            return logs.of_workers(self.api, view.pods, lines=tail)
         if view.pods:
             return logs.tail_of(self.api, view.pods[-1], lines=tail)
         absent = view.record is None or view.record.absent
         return () if absent or view.record is None or tail <= 0 else view.record.tail[-tail:]
 
     def log_after(self, spec: RunSpec, mark: str, *, whole: bool) -> LogPiece:
-        pod = self.api.get(Spot.of(spec).pod_path)
-        return LogPiece((), mark) if pod is None else logs.after(self.api, pod, mark, whole=whole)
+        """Of several workers, the first one's: what one follows has an order."""
+        pods = pods_of(self.api, Spot.of(spec))
+        return logs.after(self.api, pods[0], mark, whole=whole) if pods else LogPiece((), mark)
 
     def activity(self, spec: RunSpec, *, now: datetime) -> ActivityReading:
         pod = self._serving(Spot.of(spec))
@@ -105,7 +109,7 @@ class KubernetesDriver:
 
     def ensure_volume_absent(self, *, project_id: UUID, volume_id: UUID) -> None:
         namespace, selector = namespace_of(project_id), f"{VOLUME}={volume_id}"
-        for kind in ("StatefulSet", "Pod"):
+        for kind in (*MAKERS, "Pod"):
             if self.api.list(path(kind, namespace), labelSelector=selector):
                 raise VolumeInUse(f"volume {volume_id} is held by a workload on the cluster")
         self.api.delete(path("PersistentVolumeClaim", namespace, claim_of(volume_id)))
@@ -199,7 +203,8 @@ class KubernetesDriver:
         return replace(settled, clear=False)
 
     def _serving(self, spot: Spot) -> Json | None:
-        pod = self.api.get(spot.pod_path)
+        pods = pods_of(self.api, spot)
+        pod = pods[-1] if pods else None
         if pod is None or text(pod, "metadata", "deletionTimestamp"):
             return None
         return pod if status.verdict(pod, served=True).phase is Phase.RUNNING else None
@@ -210,7 +215,7 @@ class KubernetesDriver:
 
     def _all_of_ours(self) -> list[Json]:
         selector = f"{MANAGED_BY}=steelyard,{CLUSTER}={self.place.cluster_id or ''}"
-        return [thing for kind in ("StatefulSet", "Pod") for thing in self.api.list(path(kind), labelSelector=selector)]
+        return [thing for kind in (*MAKERS, "Pod") for thing in self.api.list(path(kind), labelSelector=selector)]
 
     def _again(self, act: Callable[[], T]) -> T:
         """Whoever was overtaken looks again. What the cluster refuses beside a start is unknown, never gone."""

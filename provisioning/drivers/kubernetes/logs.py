@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from provisioning.drivers.base import DriverUnavailable, LogPiece
 from provisioning.drivers.kubernetes.client import Api, Refused
 from provisioning.drivers.kubernetes.objects import path
+from provisioning.drivers.kubernetes.pods import CONTAINER
 from provisioning.drivers.kubernetes.reading import Json, name_of, number, rows, text
-from provisioning.drivers.kubernetes.workspaces import CONTAINER
 
 MOST_BYTES: Final = 512 * 1024
 MOST_LINES: Final = 4_000
@@ -25,11 +26,18 @@ def tail_of(api: Api, pod: Json, *, lines: int, previous: bool = False) -> tuple
     return tuple(_plain(line) for line in _read(api, pod, asked).splitlines()[-lines:])
 
 
-def last_words(api: Api, pod: Json) -> tuple[str, ...]:
+def of_workers(api: Api, pods: Sequence[Json], *, lines: int) -> tuple[str, ...]:
+    """The last lines of each worker, with its number before them."""
+    each = max(1, lines // len(pods))
+    told = [(number, tail_of(api, pod, lines=each)) for number, pod in enumerate(pods)]
+    return tuple(f"[{number}] {line}" for number, said in told for line in said)
+
+
+def last_words(api: Api, pod: Json, *, lines: int = LAST_WORDS) -> tuple[str, ...]:
     """Of the container that ended, also where it was started again meanwhile. Never a hindrance to anything."""
     restarted = any(number(row, "restartCount") for row in rows(pod, "status", "containerStatuses"))
     try:
-        return tail_of(api, pod, lines=LAST_WORDS, previous=restarted)
+        return tail_of(api, pod, lines=lines, previous=restarted)
     except DriverUnavailable:
         return ()
 

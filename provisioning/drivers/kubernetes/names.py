@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -15,6 +16,7 @@ ORGANIZATION: Final = f"{DOMAIN}/organization"
 PROJECT: Final = f"{DOMAIN}/project"
 WORKLOAD: Final = f"{DOMAIN}/workload"
 VOLUME: Final = f"{DOMAIN}/volume"
+KIND: Final = f"{DOMAIN}/kind"
 INCARNATION: Final = f"{DOMAIN}/incarnation"
 GROUND: Final = f"{DOMAIN}/ground"
 SEEN: Final = f"{DOMAIN}/seen"
@@ -27,8 +29,33 @@ def namespace_of(project_id: UUID) -> str:
     return f"sy-{project_id.hex}"
 
 
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The kind of object that stands for one run of a kind of workload, and how its names begin."""
+
+    kind: str
+    prefix: str
+
+
+WORKSPACE: Final = "workspace"
+JOB: Final = "job"
+OWNERS: Final = {WORKSPACE: Owner("StatefulSet", "ws"), JOB: Owner("Job", "job")}
+
+
+MAKERS: Final = tuple(owner.kind for owner in OWNERS.values())
+
+
+def owner_of(kind: str) -> Owner:
+    """Objects of an earlier version say nothing of their kind: they are workspaces."""
+    return OWNERS.get(kind, OWNERS[WORKSPACE])
+
+
+def name_of_run(kind: str, workload_id: UUID) -> str:
+    return f"{owner_of(kind).prefix}-{workload_id.hex}"
+
+
 def set_of(workload_id: UUID) -> str:
-    return f"ws-{workload_id.hex}"
+    return name_of_run(WORKSPACE, workload_id)
 
 
 def pod_of(workload_id: UUID) -> str:
@@ -58,4 +85,9 @@ def labels_of_volume(spec: RunSpec, cluster_id: UUID | None) -> dict[str, str]:
 
 
 def labels_of_workload(spec: RunSpec, cluster_id: UUID | None) -> dict[str, str]:
-    return labels_of_volume(spec, cluster_id) | {WORKLOAD: str(spec.workload_id)}
+    return labels_of_volume(spec, cluster_id) | {WORKLOAD: str(spec.workload_id)} | labels_of_kind(spec.kind)
+
+
+def labels_of_kind(kind: str) -> dict[str, str]:
+    """Nothing for a workspace, whose objects have never said it."""
+    return {} if kind == WORKSPACE else {KIND: kind}

@@ -17,8 +17,10 @@ _PLURALS: Final = {
     "Event": "events",
     "NetworkPolicy": "networkpolicies",
     "StatefulSet": "statefulsets",
+    "Job": "jobs",
+    "Service": "services",
 }
-_GROUPS: Final = {"NetworkPolicy": "networking.k8s.io/v1", "StatefulSet": "apps/v1"}
+_GROUPS: Final = {"NetworkPolicy": "networking.k8s.io/v1", "StatefulSet": "apps/v1", "Job": "batch/v1"}
 
 
 def path(kind: str, namespace: str = "", name: str = "") -> str:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from provisioning.drivers.base import Observation, Phase, Reason
-from provisioning.drivers.kubernetes.reading import Json, instant, part, text, words
+from provisioning.drivers.kubernetes.reading import Json, instant, number, part, text, words
 
 MOST_MESSAGE: Final = 1_000
 MOST_LINE: Final = 400
@@ -26,7 +26,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """`pod` is the uid of the one pod that this run had. `alive_at`: the last instant at which it certainly lived."""
+    """`pod` is the uid of a pod that this run had. `alive_at`: the last instant at which it certainly lived."""
 
     incarnation: str
     stage: Stage = Stage.LIVE
@@ -40,17 +40,19 @@ class Record:
     tail: tuple[str, ...] = ()
     acknowledged: bool = False
     absent: bool = False
+    exit_code: int | None = None
 
     def observation(self) -> Observation:
         """Of a run that has ended."""
-        failed = self.outcome is Phase.FAILED and not self.absent
+        spoke = self.outcome in (Phase.FAILED, Phase.SUCCEEDED) and not self.absent
         return Observation(
             phase=Phase.ABSENT if self.absent else self.outcome,
             started_at=self.started_at,
             ended_at=self.ended_at,
             reason=self.reason,
-            log_tail=self.tail if failed else (),
+            log_tail=self.tail if spoke else (),
             incarnation=self.incarnation,
+            exit_code=self.exit_code,
         )
 
 
@@ -69,6 +71,7 @@ def dumped(record: Record) -> str:
             "tail": [line[:MOST_LINE] for line in record.tail],
             "acknowledged": record.acknowledged,
             "absent": record.absent,
+            "exit_code": record.exit_code,
         }
     )
 
@@ -91,6 +94,7 @@ def loaded(written: str) -> Record | None:
             tail=tuple(words(found, "tail")),
             acknowledged=found.get("acknowledged") is True,
             absent=found.get("absent") is True,
+            exit_code=number(found, "exit_code") if found.get("exit_code") is not None else None,
         )
     except ValueError:
         return None

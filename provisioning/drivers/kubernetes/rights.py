@@ -20,6 +20,8 @@ WORKSPACES: Final[tuple[Json, ...]] = (
     _may("create patch", "networkpolicies", group="networking.k8s.io"),
     _may("get create patch delete", "persistentvolumeclaims"),
     _may("get list create delete", "statefulsets", group="apps"),
+    _may("get list create delete", "jobs", group="batch"),
+    _may("create patch delete", "services"),
     _may("get list patch delete", "pods"),
     _may("get", "pods/log"),
     _may("get create", "pods/portforward"),

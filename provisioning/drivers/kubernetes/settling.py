@@ -10,13 +10,26 @@ from provisioning.drivers.base import Observation, Phase, Reason
 from provisioning.drivers.kubernetes import logs, status
 from provisioning.drivers.kubernetes.client import Api
 from provisioning.drivers.kubernetes.names import INCARNATION
-from provisioning.drivers.kubernetes.reading import Json, labels_of, text
+from provisioning.drivers.kubernetes.reading import Json, labels_of, number, text
 from provisioning.drivers.kubernetes.record import Record, Stage
 from provisioning.drivers.kubernetes.status import Verdict
-from provisioning.drivers.kubernetes.view import Overtaken, Spot, View, end, events_of, let_go, node_of, write
+from provisioning.drivers.kubernetes.view import (
+    Node,
+    Overtaken,
+    Spot,
+    View,
+    end,
+    events_of,
+    let_go,
+    node_of,
+    pods_of,
+    write,
+)
 
 GONE: Final = Reason("removed_on_cluster", "Somebody removed its pod on the cluster.")
-OVER: Final = (Phase.STOPPED, Phase.FAILED)
+OVER: Final = (Phase.STOPPED, Phase.SUCCEEDED, Phase.FAILED)
+LINES_OF_A_JOB: Final = 500
+MOST_OF_A_JOB: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +52,10 @@ def settle(api: Api, spot: Spot, view: View, *, now: datetime) -> Settled:
     pods = [pod for pod in view.pods if _run_of(pod) == record.incarnation]
     if record.stage is Stage.ENDING:
         return _ending(api, spot, view, pods, now=now)
-    finish(api, spot, _of_other_runs(view, record.incarnation))
+    finish(api, spot, _of_other_runs(view, record.incarnation), all_of_it=False)
     if not pods:
         return _without_pod(api, spot, view)
-    return _with_pod(api, spot, view, pods[-1], now=now)
+    return _with_pods(api, spot, view, pods, now=now)
 
 
 def _of_other_runs(view: View, incarnation: str) -> View:
@@ -55,9 +68,9 @@ def _run_of(thing: Json) -> str:
     return text(labels_of(thing), INCARNATION)
 
 
-def finish(api: Api, spot: Spot, view: View) -> None:
+def finish(api: Api, spot: Spot, view: View, *, all_of_it: bool = True) -> None:
     """Clear what no record stands for, or what one left behind."""
-    end(api, spot, view)
+    end(api, spot, view, all_of_it=all_of_it)
     let_go(api, spot, [pod for pod in view.pods if status.is_over(pod)])
 
 
@@ -66,25 +79,24 @@ def _without_pod(api: Api, spot: Spot, view: View) -> Settled:
     assert record is not None
     assert claim is not None
     if record.pod:  # it had one: look for it once more, after the record was read
-        if api.get(spot.pod_path) is not None:
+        if any(_run_of(pod) == record.incarnation for pod in pods_of(api, spot)):
             raise Overtaken
         return _over(api, spot, view, Verdict(Phase.STOPPED, over=True, reason=GONE), alive_at=record.alive_at)
     reason = status.without_pod(events_of(api, view.set)) if view.set is not None else None
     return Settled(Observation(Phase.STARTING, reason=reason, incarnation=record.incarnation), record)
 
 
-def _with_pod(api: Api, spot: Spot, view: View, pod: Json, *, now: datetime) -> Settled:
+def _with_pods(api: Api, spot: Spot, view: View, pods: list[Json], *, now: datetime) -> Settled:
     record, claim = view.record, view.claim
     assert record is not None
     assert claim is not None
-    node = node_of(api, pod)
-    seen = status.verdict(pod, served=record.served, node_ready=node.reports)
+    seen, node = _seen(api, spot, view, pods)
     alive_at = record.alive_at if seen.over else now if node.reports else node.heard_at
     if seen.phase in OVER:
         return _over(api, spot, view, seen, alive_at=alive_at)
     noted = replace(
         record,
-        pod=text(pod, "metadata", "uid"),
+        pod=record.pod or text(pods[-1], "metadata", "uid"),
         started_at=record.started_at or seen.started_at,
         served=record.served or seen.served,
     )
@@ -115,7 +127,8 @@ def _over(api: Api, spot: Spot, view: View, seen: Verdict, *, alive_at: datetime
         alive_at=alive_at,
         outcome=seen.phase,
         reason=seen.reason,
-        tail=_tail(api, view) if seen.phase is Phase.FAILED else (),
+        tail=_tail(api, spot, view, seen),
+        exit_code=seen.exit_code,
     )
     write(api, spot, claim, ending)
     end(api, spot, view)
@@ -142,7 +155,8 @@ def _ending(api: Api, spot: Spot, view: View, pods: list[Json], *, now: datetime
 
 def _with_end(record: Record, pods: list[Json], *, now: datetime) -> Record:
     """The end of the last process where its node told it, else the last instant at which it certainly lived."""
-    started = record.started_at or next((at for pod in pods if (at := status.started_at(pod))), None)
+    starts = [at for pod in pods if (at := status.started_at(pod))]
+    started = record.started_at or (max(starts) if starts and len(starts) == len(pods) else None)
     if started is None or record.ended_at is not None:
         return replace(record, started_at=started)
     told = [at for pod in pods if (at := status.ended_at(pod))]
@@ -157,5 +171,28 @@ def _still_ending(record: Record) -> Observation:
     )
 
 
-def _tail(api: Api, view: View) -> tuple[str, ...]:
-    return logs.last_words(api, view.pods[-1]) if view.pods else ()
+def _seen(api: Api, spot: Spot, view: View, pods: list[Json]) -> tuple[Verdict, Node]:
+    """Of all its pods together. The node is that of the first whose node does not report, else any."""
+    record = view.record
+    assert record is not None
+    if not spot.runs_command:
+        node = node_of(api, pods[-1])
+        return status.verdict(pods[-1], served=record.served, node_ready=node.reports), node
+    nodes = [Node(reports=True) if status.is_over(pod) else node_of(api, pod) for pod in pods]
+    verdicts = [status.verdict_of_command(pod, node_ready=node.reports) for pod, node in zip(pods, nodes, strict=True)]
+    expected = number(view.set, "spec", "parallelism") or len(pods)
+    silent = next((node for node in nodes if not node.reports), nodes[0])
+    return status.together(verdicts, expected=expected), silent
+
+
+def _tail(api: Api, spot: Spot, view: View, seen: Verdict) -> tuple[str, ...]:
+    """The last words of who failed; of a job that is done, those of its first worker."""
+    if not view.pods or seen.phase not in (Phase.FAILED, Phase.SUCCEEDED):
+        return ()
+    if not spot.runs_command:
+        return logs.last_words(api, view.pods[-1])
+    speaker = next((pod for pod in view.pods if status.exit_code_of(pod) == seen.exit_code), view.pods[0])
+    lines = logs.last_words(api, speaker, lines=LINES_OF_A_JOB)
+    while sum(map(len, lines)) > MOST_OF_A_JOB:
+        lines = lines[len(lines) // 4 + 1 :]
+    return lines

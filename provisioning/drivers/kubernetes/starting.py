@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from uuid import uuid4
 
 from provisioning.drivers.base import Phase, Reason, RunSpec
-from provisioning.drivers.kubernetes import namespaces, workspaces
+from provisioning.drivers.kubernetes import namespaces, runs, volumes
 from provisioning.drivers.kubernetes import record as records
 from provisioning.drivers.kubernetes.client import Api, Refused
 from provisioning.drivers.kubernetes.names import GROUND, record_of
@@ -42,7 +42,7 @@ def lay_ground(api: Api, spec: RunSpec, place: Place, ground: Ground) -> None:
 
 def claim_volume(api: Api, spec: RunSpec, place: Place, known: Json | None) -> Json:
     """The claim as it is on the cluster. One that is there keeps its class: it only ever grows."""
-    wanted = workspaces.claim(spec, place)
+    wanted = volumes.claim(spec, place)
     if known is None:
         return apply(api, wanted)
     if text(known, "metadata", "deletionTimestamp"):
@@ -63,13 +63,15 @@ def begin(api: Api, spec: RunSpec, claim: Json, last: Record | None) -> Record:
 
 
 def set_up(api: Api, spec: RunSpec, place: Place, record: Record) -> Record | None:
-    """The set of this run. What the cluster says where it will not have it, as the run's end.
+    """What makes the pods of this run. What the cluster says where it will not have it, as the run's end.
 
-    Made, not applied: whoever comes late with a run that is over must not turn the next one's set into its own.
+    Made, not applied: whoever comes late with a run that is over must not turn the next one's into its own.
     """
-    manifest = workspaces.workspace(spec, place, record.incarnation)
+    manifest = runs.manifest(spec, place, record.incarnation)
     try:
-        api.create(path("StatefulSet", text(manifest, "metadata", "namespace")), manifest)
+        for companion in runs.companions(spec, place):
+            apply(api, companion)
+        api.create(path(text(manifest, "kind"), text(manifest, "metadata", "namespace")), manifest)
     except Refused as refused:
         if refused.reason == "AlreadyExists":
             raise Overtaken from refused

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -26,6 +28,7 @@ class Verdict:
     served: bool = False
     over: bool = False
     reason: Reason | None = None
+    exit_code: int | None = None
 
 
 def verdict(pod: Json, *, served: bool, node_ready: bool = True) -> Verdict:
@@ -43,6 +46,59 @@ def verdict(pod: Json, *, served: bool, node_ready: bool = True) -> Verdict:
     if text(pod, "metadata", "deletionTimestamp"):
         return Verdict(Phase.STOPPED, started, end, over=over, reason=_taken(pod), served=served)
     return _living(pod, started, served=served)
+
+
+def verdict_of_command(pod: Json, *, node_ready: bool = True) -> Verdict:
+    """Of a pod that runs a command to its end: SUCCEEDED or FAILED by its exit code."""
+    code = exit_code_of(pod)
+    if code is None or _was_evicted(pod):
+        return verdict(pod, served=True, node_ready=node_ready)
+    started, end = started_at(pod), ended_at(pod)
+    leaving = bool(text(pod, "metadata", "deletionTimestamp"))
+    if code == 0:
+        return Verdict(Phase.SUCCEEDED, started, end, over=True, exit_code=0)
+    if leaving:  # it was asked to end, and has
+        return Verdict(Phase.STOPPED, started, end, over=True, reason=_taken(pod))
+    if any(text(status, "state", "terminated", "reason") == "OOMKilled" for status in _containers(pod)):
+        reason = Reason("oom_killed", f"It needed more memory than its shape has, and was killed (exit code {code}).")
+    else:
+        reason = Reason("command_failed", f"The command failed ({_how(code)}).")
+    return Verdict(Phase.FAILED, started, end, over=True, reason=reason, exit_code=code)
+
+
+def together(verdicts: Sequence[Verdict], *, expected: int) -> Verdict:
+    """Of all workers of one attempt: the first that failed or was taken away ends it, the last that is done ends it
+    well. Its capacity is bound when that of every worker is."""
+    starts = [each.started_at for each in verdicts if each.started_at is not None]
+    started = max(starts) if len(starts) >= expected else None
+    over = all(each.over for each in verdicts)
+    for phase in (Phase.FAILED, Phase.STOPPED):
+        ended = [each for each in verdicts if each.phase is phase]
+        if ended:
+            first = min(ended, key=lambda each: (each.ended_at is None, each.ended_at or each.started_at, 0))
+            return replace(first, started_at=max(starts, default=None), over=over)
+    done = [each for each in verdicts if each.phase is Phase.SUCCEEDED]
+    if len(done) >= expected:
+        return replace(done[0], started_at=started, over=over)
+    waiting = [each for each in verdicts if each.phase is Phase.STARTING]
+    if waiting or len(verdicts) < expected:
+        reason = next((each.reason for each in waiting if each.reason is not None), None)
+        return Verdict(Phase.STARTING, started, reason=reason)
+    unsure = next((each.reason for each in verdicts if each.reason is not None), None)
+    return Verdict(Phase.RUNNING, started, ready=unsure is None, served=True, reason=unsure)
+
+
+def exit_code_of(pod: Json) -> int | None:
+    """Of its container, where it has ended."""
+    ends = [part(status, "state", "terminated") for status in _containers(pod)]
+    return number(ends[0], "exitCode") if ends and ends[0] else None
+
+
+def _how(code: int) -> str:
+    if code > 128:
+        with contextlib.suppress(ValueError):
+            return f"signal {signal.Signals(code - 128).name}, exit code {code}"
+    return f"exit code {code}"
 
 
 def started_at(pod: Json) -> datetime | None:

@@ -10,15 +10,19 @@ from uuid import UUID
 from provisioning.drivers.base import RunSpec
 from provisioning.drivers.kubernetes import record as records
 from provisioning.drivers.kubernetes.client import Api, Refused
+from provisioning.drivers.kubernetes.jobs import INDEX
 from provisioning.drivers.kubernetes.names import (
+    JOB,
+    KIND,
     SEEN,
     VOLUME,
     WORKLOAD,
+    WORKSPACE,
     claim_of,
+    name_of_run,
     namespace_of,
-    pod_of,
+    owner_of,
     record_of,
-    set_of,
 )
 from provisioning.drivers.kubernetes.objects import path
 from provisioning.drivers.kubernetes.reading import Json, condition, instant, labels_of, name_of, text, words
@@ -39,10 +43,11 @@ class Spot:
     namespace: str
     workload_id: UUID
     volume_id: UUID
+    kind: str = WORKSPACE
 
     @classmethod
     def of(cls, spec: RunSpec) -> Spot:
-        return cls(namespace_of(spec.project_id), spec.workload_id, spec.volume_id)
+        return cls(namespace_of(spec.project_id), spec.workload_id, spec.volume_id, spec.kind)
 
     @classmethod
     def in_labels(cls, thing: Json) -> Spot | None:
@@ -52,15 +57,20 @@ class Spot:
             ids = UUID(text(labels, WORKLOAD)), UUID(text(labels, VOLUME))
         except ValueError:
             return None
-        return cls(text(thing, "metadata", "namespace"), *ids)
+        return cls(text(thing, "metadata", "namespace"), *ids, kind=text(labels, KIND) or WORKSPACE)
+
+    @property
+    def runs_command(self) -> bool:
+        """Its pods come to an end of their own."""
+        return self.kind == JOB
 
     @property
     def set_path(self) -> str:
-        return path("StatefulSet", self.namespace, set_of(self.workload_id))
+        return path(owner_of(self.kind).kind, self.namespace, name_of_run(self.kind, self.workload_id))
 
     @property
-    def pod_path(self) -> str:
-        return path("Pod", self.namespace, pod_of(self.workload_id))
+    def companion_path(self) -> str:
+        return path("Service", self.namespace, name_of_run(self.kind, self.workload_id))
 
     @property
     def claim_path(self) -> str:
@@ -77,7 +87,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """All of a workload at one look. `record` is what the claim says of it."""
+    """All of a workload at one look. `set`: what makes its pods. `record` is what the claim says of it."""
 
     claim: Json | None
     set: Json | None
@@ -91,11 +101,22 @@ class View:
 
 def look(api: Api, spot: Spot) -> View:
     """The record is read last: what it says of the others is never older than they are."""
-    selector = f"{WORKLOAD}={spot.workload_id}"
-    pods = tuple(api.list(path("Pod", spot.namespace), labelSelector=selector))
+    pods = pods_of(api, spot)
     own = api.get(spot.set_path)
     claim = api.get(spot.claim_path)
     return View(claim, own, pods, records.in_claim(claim, record_of(spot.workload_id)))
+
+
+def pods_of(api: Api, spot: Spot) -> tuple[Json, ...]:
+    """By name: the first worker first."""
+    found = api.list(path("Pod", spot.namespace), labelSelector=f"{WORKLOAD}={spot.workload_id}")
+    return tuple(sorted(found, key=lambda pod: (number_of(pod), name_of(pod))))
+
+
+def number_of(pod: Json) -> int:
+    """Which of its workers a pod is."""
+    index = text(labels_of(pod), INDEX)
+    return int(index) if index.isdigit() else 0
 
 
 def write(api: Api, spot: Spot, claim: Json, record: Record) -> None:
@@ -115,10 +136,13 @@ def write(api: Api, spot: Spot, claim: Json, record: Record) -> None:
         raise
 
 
-def end(api: Api, spot: Spot, view: View) -> None:
-    """Ask all of it to end. The set leaves last: while it is there something of it may be."""
+def end(api: Api, spot: Spot, view: View, *, all_of_it: bool = True) -> None:
+    """Ask it to end. The set leaves last: while it is there something of it may be. `all_of_it`: no other run of the
+    workload goes on, which needs the companions."""
     if view.set is not None and not text(view.set, "metadata", "deletionTimestamp"):
         api.delete(spot.set_path, propagationPolicy="Foreground", preconditions={"uid": _uid(view.set)})
+    if spot.runs_command and all_of_it:
+        api.delete(spot.companion_path)
     for pod in view.pods:
         if not text(pod, "metadata", "deletionTimestamp"):
             api.delete(path("Pod", spot.namespace, name_of(pod)), preconditions={"uid": _uid(pod)})

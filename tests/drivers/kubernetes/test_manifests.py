@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from provisioning.drivers.base import RunSpec
-from provisioning.drivers.kubernetes import names, namespaces, workspaces
+from provisioning.drivers.kubernetes import exporting, jobs, names, namespaces, volumes, workspaces
 from provisioning.drivers.kubernetes.namespaces import INTERNET, Egress, Ground
 from provisioning.drivers.kubernetes.reading import part, rows, words
 from provisioning.drivers.places import Place
@@ -30,6 +30,8 @@ SPEC = RunSpec(
     env={"PRICE": "$(HOME) and $5", "HOME": "/elsewhere"},
 )
 WITH_ACCELERATORS = replace(SPEC, accelerator="H100", accelerator_count=2)
+A_JOB = replace(SPEC, kind="job", command=("python", "train.py", "--price", "$5"))
+WORKERS = replace(WITH_ACCELERATORS, kind="job", command=("torchrun", "train.py"), workers=4)
 OPEN = Ground(
     egress=(INTERNET, Egress("10.1.0.0/16", ports=(443, 5432))),
     pod_security="baseline",
@@ -45,14 +47,16 @@ def ground(of: Ground) -> tuple[dict[str, object], ...]:
 
 
 WRITTEN = {
-    "namespace": lambda: workspaces.as_yaml(ground(Ground())),
-    "namespace-opened": lambda: workspaces.as_yaml(ground(OPEN)),
-    "volume": lambda: workspaces.as_yaml((workspaces.claim(SPEC, PLACE),)),
-    "workspace": lambda: workspaces.as_yaml((workspaces.workspace(SPEC, PLACE, "run-1"),)),
-    "workspace-with-accelerators": lambda: workspaces.as_yaml(
+    "namespace": lambda: exporting.as_yaml(ground(Ground())),
+    "namespace-opened": lambda: exporting.as_yaml(ground(OPEN)),
+    "volume": lambda: exporting.as_yaml((volumes.claim(SPEC, PLACE),)),
+    "workspace": lambda: exporting.as_yaml((workspaces.workspace(SPEC, PLACE, "run-1"),)),
+    "workspace-with-accelerators": lambda: exporting.as_yaml(
         (workspaces.workspace(WITH_ACCELERATORS, PLACE, "run-1"),)
     ),
-    "exported": lambda: workspaces.exported(SPEC, PLACE, Ground()),
+    "job": lambda: exporting.as_yaml((jobs.job(A_JOB, PLACE, "run-1"),)),
+    "job-of-workers": lambda: exporting.exported(WORKERS, PLACE, Ground()),
+    "exported": lambda: exporting.exported(SPEC, PLACE, Ground()),
 }
 
 
@@ -114,7 +118,7 @@ class TestAWorkspace:
         assert "nvidia" not in str(self.pod(SPEC))
 
     def test_a_volume_without_a_class_of_its_tier_takes_the_clusters_own(self) -> None:
-        claim = workspaces.claim(SPEC, replace(PLACE, storage_classes=()))
+        claim = volumes.claim(SPEC, replace(PLACE, storage_classes=()))
 
         assert "storageClassName" not in part(claim, "spec")
 
@@ -129,4 +133,4 @@ class TestTheGround:
         assert namespaces.fingerprint(ground(Ground())) != namespaces.fingerprint(ground(OPEN))
 
     def test_an_export_needs_nobody_to_let_its_pod_go(self) -> None:
-        assert "finalizers" not in workspaces.exported(SPEC, PLACE, Ground())
+        assert "finalizers" not in exporting.exported(SPEC, PLACE, Ground())

@@ -130,3 +130,58 @@ class TestTheRecord:
     )
     def test_what_another_hand_wrote_is_no_record(self, nonsense: str) -> None:
         assert records.loaded(nonsense) is None
+
+
+DONE = pod(BOUND, phase="Succeeded", state=ended(0, "Completed"))
+BROKEN = pod(BOUND, phase="Failed", state=ended(3))
+KILLED = pod(BOUND, phase="Failed", state=ended(137, "OOMKilled"))
+STOPPED_WORKER = pod(BOUND, phase="Failed", state=ended(143), meta=LEAVING)
+EVICTED_WORKER = pod(BOUND, phase="Failed", state=ended(137), reason="Evicted", message="no more room")
+AT_WORK = pod(BOUND, READY, phase="Running", started=True)
+
+
+class TestAPodWithACommand:
+    @pytest.mark.parametrize(
+        ("seen", "phase", "reason", "exit_code"),
+        [
+            (DONE, Phase.SUCCEEDED, None, 0),
+            (BROKEN, Phase.FAILED, "command_failed", 3),
+            (KILLED, Phase.FAILED, "oom_killed", 137),
+            (STOPPED_WORKER, Phase.STOPPED, "removed_on_cluster", None),
+            (EVICTED_WORKER, Phase.STOPPED, "evicted", None),
+            (AT_WORK, Phase.RUNNING, None, None),
+            (pod(NO_ROOM), Phase.STARTING, "unschedulable", None),
+        ],
+    )
+    def test_reads_as_it_ended(self, seen, phase, reason, exit_code):
+        found = status.verdict_of_command(seen)
+
+        assert (found.phase, found.reason.code if found.reason else None, found.exit_code) == (phase, reason, exit_code)
+
+
+class TestWorkersTogether:
+    @pytest.mark.parametrize(
+        ("pods", "expected", "phase", "exit_code"),
+        [
+            ((AT_WORK, AT_WORK), 2, Phase.RUNNING, None),
+            ((AT_WORK,), 2, Phase.STARTING, None),
+            ((AT_WORK, pod(NO_ROOM)), 2, Phase.STARTING, None),
+            ((DONE, AT_WORK), 2, Phase.RUNNING, None),
+            ((DONE, DONE), 2, Phase.SUCCEEDED, 0),
+            ((DONE,), 2, Phase.STARTING, None),
+            ((BROKEN, AT_WORK), 2, Phase.FAILED, 3),
+            ((STOPPED_WORKER, BROKEN), 2, Phase.FAILED, 3),
+            ((DONE, EVICTED_WORKER), 2, Phase.STOPPED, None),
+        ],
+    )
+    def test_end_with_the_first_that_fails_and_the_last_that_is_done(self, pods, expected, phase, exit_code):
+        found = status.together([status.verdict_of_command(each) for each in pods], expected=expected)
+
+        assert (found.phase, found.exit_code) == (phase, exit_code)
+
+    def test_are_bound_when_the_last_of_them_is(self):
+        one = status.together([status.verdict_of_command(AT_WORK)], expected=2)
+        both = status.together([status.verdict_of_command(AT_WORK)] * 2, expected=2)
+
+        assert one.started_at is None
+        assert both.started_at == datetime(2026, 12, 1, 12, tzinfo=UTC)

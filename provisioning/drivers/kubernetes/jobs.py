@@ -1,0 +1,89 @@
+"""A job on a cluster, as manifests: one attempt is one Indexed Job, which Kubernetes never repeats by itself. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from provisioning.drivers.base import RunSpec
+from provisioning.drivers.kubernetes import pods
+from provisioning.drivers.kubernetes.names import (
+    INCARNATION,
+    JOB,
+    SEEN,
+    WORKLOAD,
+    labels_of_workload,
+    name_of_run,
+    namespace_of,
+)
+from provisioning.drivers.kubernetes.reading import Json, rows
+from provisioning.drivers.kubernetes.servers import HOME
+from provisioning.drivers.places import Place
+
+PORT: Final = 29_500
+RANKS: Final = ("RANK", "PET_NODE_RANK")
+INDEX: Final = "batch.kubernetes.io/job-completion-index"
+"""The label in which Kubernetes tells a pod its rank."""
+
+
+def job(spec: RunSpec, place: Place, incarnation: str) -> Json:
+    """All workers at once, and all over with the first that fails. `incarnation` names the attempt."""
+    labels = labels_of_workload(spec, place.cluster_id) | {INCARNATION: incarnation}
+    name = name_of_run(JOB, spec.workload_id)
+    container = pods.container(spec, spec.command, _told(name, spec.workers))
+    ranks = [_rank(name) for name in RANKS]
+    variables = [*ranks, *(each for each in rows(container, "env") if each["name"] not in RANKS)]
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": namespace_of(spec.project_id), "labels": labels},
+        "spec": {
+            "completions": spec.workers,
+            "parallelism": spec.workers,
+            "completionMode": "Indexed",
+            "backoffLimit": 0,
+            "template": {
+                "metadata": {"labels": labels, "finalizers": [SEEN]},
+                "spec": pods.pod(spec, container | {"env": variables}) | {"restartPolicy": "Never", "subdomain": name},
+            },
+        },
+    }
+
+
+def meeting(spec: RunSpec, place: Place) -> Json:
+    """The service without an address by which workers find each other's names, before they are ready too."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": name_of_run(JOB, spec.workload_id),
+            "namespace": namespace_of(spec.project_id),
+            "labels": labels_of_workload(spec, place.cluster_id),
+        },
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {WORKLOAD: str(spec.workload_id)},
+            "ports": [{"name": "rendezvous", "port": PORT, "targetPort": PORT}],
+        },
+    }
+
+
+def _told(name: str, workers: int) -> dict[str, str]:
+    """The words that torch.distributed (WORLD_SIZE) and torchrun (PET_) read; ranks are each pod's own."""
+    first = f"{name}-0.{name}" if workers > 1 else "127.0.0.1"
+    return {
+        "HOME": HOME,
+        "LOCAL_RANK": "0",
+        "WORLD_SIZE": str(workers),
+        "MASTER_ADDR": first,
+        "MASTER_PORT": str(PORT),
+        "PET_NNODES": str(workers),
+        "PET_MASTER_ADDR": first,
+        "PET_MASTER_PORT": str(PORT),
+        "PYTHONUNBUFFERED": "1",
+        "STEELYARD_WORKERS": str(workers),
+    }
+
+
+def _rank(name: str) -> Json:
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}}}
