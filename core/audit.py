@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from uuid import UUID
 
 from django.db import connection, transaction
 
@@ -22,14 +23,16 @@ def record(
     now: datetime,
     before: Mapping[str, Json] | None = None,
     after: Mapping[str, Json] | None = None,
+    organization_id: UUID | None = None,
 ) -> None:
     """Write the event of an act that is done, in the act's own transaction. A second call in one act is an error.
 
-    `before` and `after` pass through `core.masking`: secrets and addresses of people are never kept.
+    `before` and `after` pass through `core.masking`: secrets and addresses of people are never kept. An act of the
+    platform that concerns organisations is told to each as well: `organization_id` names one, in the platform's scope.
     """
     current = scope.require()
     event = _event(actor, verb, ref, now=now, outcome=Outcome.DONE)
-    event.organization_id = current.organization_id or PLATFORM_ORGANIZATION_ID
+    event.organization_id = organization_id or current.organization_id or PLATFORM_ORGANIZATION_ID
     event.before = masked(before) if before is not None else None
     event.after = masked(after) if after is not None else None
     _insert(event)

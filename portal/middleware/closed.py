@@ -19,8 +19,10 @@ from tenants.selectors import organization_of
 from tenants.services.standing import refuse_closed
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-STILL_TAKEN = frozenset({"organization.switched", "project.switched", "token.revoked", ENDS_IMPERSONATION})
-"""Where one looks, and the end of what one holds. Signing out is the account's, not the organisation's."""
+STILL_TAKEN = frozenset(
+    {"organization.switched", "project.switched", "token.revoked", ENDS_IMPERSONATION, "person.erased"}
+)
+"""Where one looks, and the end of what one holds and of oneself. Signing out is the account's own."""
 
 
 def refusal(request: HttpRequest, view: Callable[..., object]) -> HttpResponse | None:

@@ -46,7 +46,9 @@ FOREIGN_ROUTES = frozenset(
 """Routes of packages that guard themselves. Whatever else they bring is denied."""
 
 _OF_THE_ACCOUNT = frozenset({"account_set_password", "account_change_password"})
-_WAY_OUT = "switch-organization"
+_OF_ONESELF = "account-erase"
+"""A page of people without an organisation too, and of those who set up no second factor for one."""
+_WAYS_OUT = frozenset({"switch-organization", _OF_ONESELF})
 """Where a person may still go who lacks the second factor that this organisation asks for."""
 
 
@@ -67,11 +69,12 @@ def refusal(request: HttpRequest, view: View) -> HttpResponse | None:
     actor: Actor = request.actor  # type: ignore[attr-defined]
     if actor.id is None or actor.token_id is not None:  # pages are for people at a browser; the API takes tokens
         return _to_the_door(request)
-    if awaits_second_factor(request) and not (match is not None and match.url_name == _WAY_OUT):
+    name = match.url_name if match is not None else ""
+    if awaits_second_factor(request) and name not in _WAYS_OUT:
         return _to(request, "mfa_index")
     if is_for_the_person_alone(actor, route, request.method or "GET"):
         return page_of_error(request, for_the_person_alone(actor))
-    if route.permission in PlatformPermission.values:
+    if route.permission in PlatformPermission.values or name == _OF_ONESELF:
         return None
     return redirect("home") if actor.organization_id is None else None
 

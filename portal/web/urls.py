@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django.urls import path
 
-from portal.web import approvals, quotas, switch, tokens, usage, volumes
+from portal.web import account, approvals, quotas, switch, tokens, usage, volumes
 from portal.web.audit.urls import urlpatterns as audit_urls
 from portal.web.console import approvals as console_approvals
 from portal.web.console import audit as console_audit
-from portal.web.console import fleet, governing, impersonation
+from portal.web.console import fleet, governing, impersonation, people
 from portal.web.console import policies as console_policies
 from portal.web.console import tenants as console_tenants
 from portal.web.home import home
@@ -79,6 +79,9 @@ urlpatterns = [
     path("console/tenants/<slug:slug>", console_tenants.tenant_detail, name="console-tenant"),
     path("console/tenants/<slug:slug>/act-for/<uuid:person_id>", impersonation.impersonate, name="console-impersonate"),
     path("console/fleet", fleet.fleet, name="console-fleet"),
+    path("console/people", people.people_list, name="console-people"),
+    path("console/people/<uuid:person_id>", people.person, name="console-person"),
+    path("console/people/<uuid:person_id>/erase", people.person_erase, name="console-person-erase"),
     path("console/found", governing.found, name="console-found"),
     path("console/tenants/<slug:slug>/owner", governing.invite_owner, name="console-invite-owner"),
     path("console/tenants/<slug:slug>/suspend", governing.suspend, name="console-suspend"),
@@ -100,5 +103,6 @@ urlpatterns = [
     path("console/policies/preview", console_policies.policy_preview, name="console-policy-preview"),
     path("console/policies/<uuid:policy_id>", console_policies.policy_edit, name="console-policy-edit"),
     path("console/policies/<uuid:policy_id>/retire", console_policies.policy_retire, name="console-policy-retire"),
+    path("account/erase", account.account_erase, name="account-erase"),
     path("acting/end", impersonation.end_impersonation, name="impersonation-end"),
 ]

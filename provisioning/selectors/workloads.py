@@ -12,6 +12,7 @@ from core.errors import NotFound
 from core.types import Actor
 from provisioning.durations import duration
 from provisioning.enums import Source, State, VolumeState
+from provisioning.lifecycle import ENDED
 from provisioning.models import ActivitySample, Cluster, Event, Shape, Volume, Workload
 from provisioning.reclaim import forecast
 from provisioning.types import Life, StopForecast, StopRules
@@ -133,3 +134,9 @@ def rules_of(workload: Workload) -> StopRules:
 def living_ids(ids: Collection[UUID]) -> set[UUID]:
     """Which of these still live, in the scope's organisation."""
     return set(Workload.objects.filter(pk__in=ids).exclude(state=State.DELETED).values_list("pk", flat=True))
+
+
+def unfinished_of(owner_id: UUID) -> list[Workload]:
+    """A person's workloads that have not ended, in whatever organisation; for the platform's scope."""
+    rows = Workload.objects.filter(owner_id=owner_id).exclude(state__in=ENDED)
+    return list(rows.select_related("project__organization").order_by("id"))

@@ -6,7 +6,6 @@ from django.urls import path
 
 from tenants.api.approvals import Approval, Approvals, Approve, Refuse, Withdraw
 from tenants.api.invitations import Invitation, Invitations, Resend
-from tenants.api.me import Me
 from tenants.api.memberships import Membership, Memberships
 from tenants.api.organizations import Organizations, Roles
 from tenants.api.policies import Policies, Policy
@@ -19,7 +18,6 @@ from tenants.api.teams import Team, Teams
 from tenants.api.tokens import ServiceAccountTokens, Token, TokenRotate, Tokens
 
 urlpatterns = [
-    path("me", Me.as_view()),
     path("sign-in", SignIn.as_view()),
     path("identity-provider", Provider.as_view()),
     path("email-domains", Domains.as_view()),

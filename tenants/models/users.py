@@ -10,6 +10,9 @@ from django.db import models
 from core.models import UUIDModel
 from tenants.enums import PlatformRole, PrincipalKind
 
+ERASED_AT = "@erased.invalid"
+"""The end of the address of one who is erased: it names nobody and can receive nothing (RFC 2606)."""
+
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, email: str, password: str | None = None, *, full_name: str = "") -> User:
@@ -44,6 +47,10 @@ class User(UUIDModel, AbstractBaseUser, PermissionsMixin):
     @property
     def is_staff(self) -> bool:
         return bool(self.platform_role)
+
+    @property
+    def is_erased(self) -> bool:
+        return self.email.endswith(ERASED_AT)
 
     @property
     def initials(self) -> str:

@@ -9,7 +9,8 @@ from django.db.models import Count, Q, QuerySet
 
 from core.errors import NotFound
 from tenants.enums import PrincipalKind
-from tenants.models import Membership, Organization, Project
+from tenants.models import Membership, Organization, Project, User
+from tenants.models.users import ERASED_AT
 
 
 def tenants_matching(words: str) -> QuerySet[Organization]:
@@ -32,6 +33,21 @@ def tenant_by_slug(slug: str) -> Organization:
     found = Organization.objects.filter(slug=slug).first()
     if found is None:
         raise NotFound("organization", slug)
+    return found
+
+
+def people_known(words: str) -> QuerySet[User]:
+    """Every person of the platform whose name or address contains the words, by address; erased ones are nobody."""
+    rows = User.objects.filter(kind=PrincipalKind.PERSON).exclude(email__endswith=ERASED_AT).order_by("email")
+    return rows.filter(Q(full_name__icontains=words) | Q(email__icontains=words)) if words else rows
+
+
+def roles_of_people(people: Collection[UUID]) -> dict[UUID, list[Membership]]:
+    """The roles of these people in every organisation, by its slug."""
+    rows = Membership.objects.filter(user_id__in=people).select_related("organization", "team", "project")
+    found: dict[UUID, list[Membership]] = {}
+    for row in rows.order_by("organization__slug", "team__slug", "project__slug"):
+        found.setdefault(row.user_id, []).append(row)
     return found
 
 

@@ -133,6 +133,13 @@ def void_open(*, kind: str, subject_id: UUID, now: datetime) -> None:
         _write_state(approval, ApprovalState.VOIDED, now)
 
 
+@transaction.atomic
+def void_asked_by(person_id: UUID, *, now: datetime) -> None:
+    """Void what a person has open, for an act that records itself. Nothing follows, and nobody is told."""
+    for approval in Approval.objects.select_for_update().filter(asked_by=person_id, state=ApprovalState.OPEN):
+        _write_state(approval, ApprovalState.VOIDED, now)
+
+
 def expire_due(*, now: datetime) -> int:
     """Let run out what nobody decided in time, each in a scope and an act of its own. Returns how many."""
     ended = 0

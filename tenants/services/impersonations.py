@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 
 from core import audit
 from core.errors import Conflict, FieldError, Invalid, NotFound
@@ -59,6 +60,13 @@ def end(*, actor: Actor, impersonation_id: UUID, now: datetime) -> None:
         row.ended_at = min(now, row.ends_at)
         row.save(update_fields=["ended_at"])
     audit.record(actor, "impersonation.ended", row.ref, now=now, after={"person": str(row.person_id)})
+
+
+@transaction.atomic
+def end_all_with(person_id: UUID, *, now: datetime) -> None:
+    """End what a person does for others and others do for them, for an act that records itself."""
+    begun = Impersonation.objects.filter(Q(operator_id=person_id) | Q(person_id=person_id))
+    begun.filter(ended_at=None, ends_at__gt=now).update(ended_at=now)
 
 
 def living(*, impersonation_id: UUID, operator_id: UUID, now: datetime) -> Impersonation | None:

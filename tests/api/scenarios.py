@@ -19,6 +19,7 @@ from provisioning.services import wishes
 from tenants.api.place_inputs import NewInvitationInput
 from tenants.api.policies import NewPolicyInput
 from tenants.api.sign_in import NewDomainInput, ProviderInput
+from tenants.enums import PlatformRole
 from tenants.models import AccessToken, Approval, Quota, ServiceAccount
 from tenants.services import quota_requests, service_accounts
 from tests import governed, house, places, signing_in
@@ -197,6 +198,12 @@ def _on_account(tenant: Tenant) -> Act:
     return Act("olivia", {"description": "Nightly."}, {"account_id": places.account(tenant).pk})
 
 
+def _erase_alice(tenant: Tenant) -> Act:
+    house.platform_person(tenant, "petra", PlatformRole.ADMIN)
+    alice = tenant.people["alice"]
+    return Act("petra", {"email": alice.email, "reason": "Asked for in ticket 4711."}, {"person_id": alice.pk})
+
+
 def _without_body(scenario: Scenario) -> Scenario:
     return lambda tenant: replace(scenario(tenant), body=None)
 
@@ -216,6 +223,8 @@ def _on_stream(body: object = None) -> Scenario:
 _STREAM = "/api/v1/audit-streams/<uuid:stream_id>"
 _WORKLOAD = "/api/v1/workloads/<uuid:workload_id>"
 SCENARIOS: dict[str, Scenario] = {
+    "DELETE /api/v1/me": lambda _: Act("alice", {"email": "alice@aurora.example", "password": house.PASSWORD}),
+    "DELETE /api/v1/people/<uuid:person_id>": _erase_alice,
     "POST /api/v1/audit-views": lambda _: Act("olivia", NewViewInput.example),
     "DELETE /api/v1/audit-views/<uuid:view_id>": lambda found: Act("olivia", ids={"view_id": saved_view(found).pk}),
     "POST /api/v1/audit-streams": lambda _: Act("olivia", NewStreamInput.example),

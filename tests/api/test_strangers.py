@@ -18,8 +18,8 @@ pytestmark = pytest.mark.django_db
 STRANGERS = ("boris", "charlie")
 NO_OBJECT = {"month"}
 """Names in addresses that mean the same for everybody."""
-OF_THE_PLATFORM = {"GET /api/v1/nodes"}
-"""Lists that are there for the platform's own people alone; tests/api/test_nodes.py counts the queries of this one."""
+OF_THE_PLATFORM = {"GET /api/v1/nodes", "GET /api/v1/people"}
+"""Lists that are there for the platform's own people alone; tests of their own count their queries."""
 
 
 def ids_of(tenant) -> dict[str, object]:

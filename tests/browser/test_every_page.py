@@ -22,6 +22,7 @@ MINE = (
     "/accounts/password/change/",
     "/accounts/2fa/",
     "/sign-in/linked",
+    "/account/erase",
 )
 ORGANIZATION = tuple(
     f"/organization/{name}" for name in ("members", "teams", "projects", "service-accounts", "transfer", "close")
@@ -30,7 +31,7 @@ OWNERS = (*ORGANIZATION, *RULES, "/invoice", "/audit", "/organization/sign-in")
 CONSOLE = (
     "/console/",
     "/console/tenants/borealis",
-    *(f"/console/{name}" for name in ("fleet", "approvals", "policies", "audit")),
+    *(f"/console/{name}" for name in ("people", "fleet", "approvals", "policies", "audit")),
 )
 DOOR = (
     "/join",

@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 P = PlatformPermission
 _PAGES = (
     ("Tenants", "console-tenants", "building-2", P.VIEW_TENANTS),
+    ("People", "console-people", "", P.MANAGE_TENANTS),
     ("Fleet", "console-fleet", "server", P.OPERATE_FLEET),
     ("Approvals", "console-approvals", "stamp", P.DECIDE_PLATFORM_APPROVAL),
-    ("Policies", "console-policies", "scale", P.MANAGE_PLATFORM_POLICY),
+    ("Policies", "console-policies", "", P.MANAGE_PLATFORM_POLICY),
     ("Audit", "console-audit", "scroll-text", P.VIEW_PLATFORM_AUDIT),
 )
-"""Label, route, icon, permission; in the order of the navigation."""
+"""Label, route, icon, permission; in the order of the navigation. On a phone, what has an icon is always at hand."""
 
 
 @contextmanager
@@ -75,9 +76,9 @@ def tenant_at(request: HttpRequest, permission: PlatformPermission, slug: str, a
         return tenant_by_slug(slug)
 
 
-def page(request: HttpRequest, template: str, context: dict[str, object]) -> HttpResponse:
+def page(request: HttpRequest, template: str, context: dict[str, object], *, status: int = 200) -> HttpResponse:
     """Render a page of the console; what it shows has been read before, inside a scope."""
-    return render(request, template, {**context, "shell": console_shell(request)})
+    return render(request, template, {**context, "shell": console_shell(request)}, status=status)
 
 
 def _depth(name: str) -> int:
@@ -93,7 +94,7 @@ def console_shell(request: HttpRequest) -> Shell:
     items = tuple(
         Item(label, reverse(name), name == here, icon) for label, name, icon, permission in _PAGES if permission in held
     )
-    back = Item("Back to the portal", reverse("home"), current=False, icon="house")
+    back = Item("Back to the portal", reverse("home"), current=False)
     return Shell(
         person=Person(person.full_name or person.email, person.initials, person.email),  # type: ignore[union-attr]
         organization=None,

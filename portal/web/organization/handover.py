@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from allauth.core import ratelimit
-from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -20,9 +17,9 @@ from core.errors import SteelyardError
 from core.routes import route
 from core.types import Actor
 from portal.closing import final_bill, totals
-from portal.identity import for_the_person_alone
 from portal.web.organization.asking import asked, show, uuid_of
 from portal.web.organization.forms import CloseForm, TransferForm
+from portal.web.proving import is_proven, refuse_others, without_password
 from tenants.enums import Permission, Role, Standing
 from tenants.permissions import authorize
 from tenants.selectors.places import heirs_of
@@ -32,8 +29,6 @@ if TYPE_CHECKING:
     from tenants.models import Organization
 
 _LEAVE = "leave"
-_JUST_NOW = 300.0
-"""Seconds."""
 _AFTERWARDS = [
     (Role.ADMIN, "Admin"),
     (Role.BILLING, "Billing"),
@@ -49,11 +44,11 @@ def transfer(request: HttpRequest) -> HttpResponse:
     """Make a member the owner. One's own tokens and sessions end with it, this one too."""
     actor, organization = asked(request)
     authorize(actor, Permission.TRANSFER_ORGANIZATION, organization)
-    _refuse_others(actor)
+    refuse_others(actor)
     form = _transfer_form(actor, request)
     if request.method == "GET":
         return _transfer_page(request, organization, form)
-    if not form.is_valid() or not _is_proven(request, form):
+    if not form.is_valid() or not is_proven(request, form):
         return _transfer_page(request, organization, form, status=400)
     words = form.cleaned_data
     heir = uuid_of(words["to"])
@@ -80,11 +75,11 @@ def close(request: HttpRequest) -> HttpResponse:
     """Close it for good, with the final bill of its open months in sight."""
     actor, organization = asked(request)
     authorize(actor, Permission.CLOSE_ORGANIZATION, organization)
-    _refuse_others(actor)
+    refuse_others(actor)
     if request.method == "GET":
         return _close_page(request, actor, organization, CloseForm())
     form = CloseForm(request.POST)
-    if not form.is_valid() or not _is_proven(request, form):
+    if not form.is_valid() or not is_proven(request, form):
         return _close_page(request, actor, organization, form, status=400)
     now = timezone.now()
     try:
@@ -101,45 +96,10 @@ def close(request: HttpRequest) -> HttpResponse:
     return redirect("organization-close")
 
 
-def _refuse_others(actor: Actor) -> None:
-    """Nobody does this for somebody else: the password asked for would be the wrong person's."""
-    if actor.operator_id is not None:
-        raise for_the_person_alone(actor)
-
-
 def _transfer_form(actor: Actor, request: HttpRequest) -> TransferForm:
     heirs = [(str(person.pk), f"{person.full_name or person.email} ({person.email})") for person in heirs_of(actor)]
     form = TransferForm(request.POST or None, choices={"to": heirs, "then": _AFTERWARDS})
-    return _without_password(form, request)
-
-
-def _without_password(form: TransferForm, request: HttpRequest) -> TransferForm:
-    """Whoever has none proves who they are by a recent sign-in."""
-    if not request.user.has_usable_password():  # type: ignore[union-attr]
-        form.fields["password"].required = False
-    return form
-
-
-def _is_proven(request: HttpRequest, form: forms.Form) -> bool:
-    """The password, or for one without any a sign-in of the last minutes. Guesses are counted as at the door."""
-    if not ratelimit.consume(request, action="reauthenticate", user=request.user):
-        form.add_error(None, "Too many tries. Wait a few minutes.")
-        return False
-    if request.user.has_usable_password():  # type: ignore[union-attr]
-        if request.user.check_password(form.cleaned_data["password"]):
-            return True
-        form.add_error("password", "This is not your password.")
-        return False
-    if _signed_in_just_now(request):
-        return True
-    form.add_error(None, "Sign out and in again first: you have no password here, so a recent sign-in has to do.")
-    return False
-
-
-def _signed_in_just_now(request: HttpRequest) -> bool:
-    """Whether this very session was opened in the last minutes, by whichever way in."""
-    ways: list[dict[str, float]] = request.session.get("account_authentication_methods", [])
-    return any(time.time() - way.get("at", 0.0) < _JUST_NOW for way in ways)
+    return without_password(form, request)
 
 
 def _transfer_page(

@@ -84,10 +84,16 @@ def _end_acting(found: Stage) -> Act:
     return Act("paula", session=session, behalf=alice.pk)
 
 
+def _erase(found: Stage) -> Act:
+    form: dict[str, object] = {"reason": "Asked for in ticket 4711.", "confirmed": "alice@aurora.example"}
+    return Act(_governor(found), {"person_id": found.tenant.people["alice"].pk}, form, changes=True)
+
+
 SCENARIOS: dict[str, Callable[[Stage], Act]] = {
     "/console/tenants/<slug:slug>/act-for/<uuid:person_id>": _act_for,
     "/acting/end": _end_acting,
     "/console/found": lambda found: Act(_governor(found), form=_CYGNUS, founds=True),
+    "/console/people/<uuid:person_id>/erase": _erase,
     "/console/tenants/<slug:slug>/owner": _invite_owner,
     "/console/tenants/<slug:slug>/suspend": _suspend,
     "/console/tenants/<slug:slug>/restore": _restore,

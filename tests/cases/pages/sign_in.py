@@ -124,6 +124,9 @@ SCENARIOS: dict[str, Callable[[Stage], Act]] = {
     f"{_SIGN_IN}/domains": lambda _: Act("olivia", form={"domain": "aurora.example"}, changes=True),
     f"{_SIGN_IN}/domains/<uuid:domain_id>/check": _check_domain,
     f"{_SIGN_IN}/domains/<uuid:domain_id>/remove": _domain,
+    "/account/erase": lambda _: Act(
+        "alice", form={"confirmed": "alice@aurora.example", "password": house.PASSWORD}, changes=True
+    ),
     "/sign-in/link": _link,
     "/sign-in/unlink": _unlink,
 }
