@@ -111,6 +111,7 @@ class DeclaredSchema(AutoSchema):
             return {contract.status: OpenApiResponse(description="Done.")}
         output = _envelope(contract.output) if contract.listed else contract.output
         found: dict[object, object] = {(contract.status, contract.media_type): output}
+        found |= {(contract.status, other): output for other in contract.other_media}
         for status, meaning in contract.answers.items():
             if status < 400:
                 found[(status, contract.media_type)] = OpenApiResponse(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -18,7 +18,8 @@ PAGING = frozenset({"limit", "cursor"})
 class Contract:
     """`output`: the serializer that describes the answer (None: no body). `listed`: the answer is a list envelope.
     `versioned`: the object carries an ETag, and writes accept If-Match. `refuses`: the act can be refused by a rule
-    or a state (409). `answers`: further answers, status → what it means; `other_outputs`: those that look different."""
+    or a state (409). `answers`: further answers, status → what it means; `other_outputs`: those that look different.
+    `other_media`: media types that the answer has where the caller asks for them."""
 
     output: type[BaseSerializer[object]] | None
     status: int = 200
@@ -32,6 +33,7 @@ class Contract:
     answers: Mapping[int, str] = field(default_factory=dict)
     other_outputs: Mapping[int, type[BaseSerializer[object]]] = field(default_factory=dict)
     media_type: str = "application/json"
+    other_media: Sequence[str] = ()
 
     @property
     def query_names(self) -> frozenset[str]:
@@ -53,6 +55,7 @@ def shape(
     answers: Mapping[int, str] | None = None,
     other_outputs: Mapping[int, type[BaseSerializer[object]]] | None = None,
     media_type: str = "application/json",
+    other_media: Sequence[str] = (),
 ) -> Callable[[V], V]:
     """Declare a method of an Endpoint. Fields of Contract."""
     contract = Contract(
@@ -68,6 +71,7 @@ def shape(
         answers=answers or {},
         other_outputs=other_outputs or {},
         media_type=media_type,
+        other_media=other_media,
     )
 
     def declare(method: V) -> V:

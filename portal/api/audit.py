@@ -23,7 +23,7 @@ from core.errors import Forbidden, NotFound
 from core.models import AuditEvent, Outcome
 from core.routes import route
 from core.types import Actor, ActorKind
-from portal.audit_exports import JSON_LINES, MEDIA, export
+from portal.audit_exports import CSV, JSON_LINES, MEDIA, export
 from portal.audit_filters import search_of
 from tenants.enums import Permission
 from tenants.permissions import holds
@@ -209,6 +209,7 @@ class AuditExport(Endpoint):
         output=OpenApiTypes.STR,  # type: ignore[arg-type]  # text has no serializer
         filters=ExportFilters,
         media_type=MEDIA[JSON_LINES],
+        other_media=(MEDIA[CSV],),
     )
     def get(self, request: Request) -> StreamingHttpResponse:
         """A stream of JSON Lines that the verifier reads (without filters), or CSV. The export is an entry itself."""

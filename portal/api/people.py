@@ -117,13 +117,13 @@ class Me(me.Me):
     def delete(self, request: Request) -> HttpResponse:
         """For good: name, address, ways in and roles. Refused, with every reason, while something needs you.
 
-        `dry_run=true` takes no body and tells what would go and what stands against it. Else the body says your
-        address and your password; whoever has none erases the account in the portal. A token with scopes never does.
+        The body says your address and your password; whoever has none erases the account in the portal. A token with
+        scopes never does. `dry_run=true` takes the same body, and tells what would go and what stands against it.
         """
         assert self.actor.id is not None
+        asked = self.read(OwnErasureInput)
         if self.filters(DryRunFilters).dry_run:
             return self.answer(_foreseen(self.actor, self.actor.id, self))
-        asked = self.read(OwnErasureInput)
         self._prove(asked.password)
         held = erase(actor=self.actor, user_id=self.actor.id, confirmed=asked.email, now=self.moment)
         return self.answer(_told(self.actor.id, held, erased=True))
@@ -162,12 +162,12 @@ class Person(Endpoint):
     def delete(self, request: Request, person_id: UUID) -> HttpResponse:
         """At their request, by the platform, for a reason. Refused, with every reason, while something needs them.
 
-        `dry_run=true` takes no body and tells what would go and what stands against it.
+        `dry_run=true` takes the same body, and tells what would go and what stands against it.
         """
         authorize_platform(self.actor, _MAY, ObjectRef("person", str(person_id)))
+        asked = self.read(ErasureInput)
         if self.filters(DryRunFilters).dry_run:
             return self.answer(_foreseen(self.actor, person_id, self))
-        asked = self.read(ErasureInput)
         held = erase(actor=self.actor, user_id=person_id, confirmed=asked.email, reason=asked.reason, now=self.moment)
         return self.answer(_told(person_id, held, erased=True))
 

@@ -149,6 +149,7 @@ class SignIn(Endpoint):
         input=SignInChangeInput,
         output=SignInOutput,
         versioned=True,
+        refuses=True,
         example=_FACTOR_EXAMPLE,
     )
     def patch(self, request: Request) -> HttpResponse:

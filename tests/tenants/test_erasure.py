@@ -335,11 +335,12 @@ class TestApi:
     def test_tells_before_what_would_go_and_what_hinders(self, aurora):
         olivia = house.api_for(aurora, "olivia")
 
-        told = olivia.delete("/api/v1/me?dry_run=true").json()
+        body = {"email": "olivia@aurora.example", "password": house.PASSWORD}
+
+        told = send(olivia, "delete", "/api/v1/me?dry_run=true", body).json()
 
         assert (told["erased"], told["holds"]["tokens"], told["holds"]["roles"]) == (False, 1, 1)
         assert [reason["code"] for reason in told["hindered_by"]] == ["last_owner"]
-        body = {"email": "olivia@aurora.example", "password": house.PASSWORD}
         is_problem(send(olivia, "delete", "/api/v1/me", body), 409, "still_needed")
 
     def test_a_token_needs_the_password_and_no_scopes(self, aurora):
@@ -359,8 +360,9 @@ class TestApi:
         address = f"/api/v1/people/{found['id']}"
 
         assert (found["email"], found["organizations"]) == (bob.email, ["aurora"])
-        assert petra.delete(f"{address}?dry_run=true").json()["hindered_by"] == []
         body = {"email": bob.email, "reason": WHY}
+
+        assert send(petra, "delete", f"{address}?dry_run=true", body).json()["hindered_by"] == []
         assert send(petra, "delete", address, body).json()["erased"]
         is_problem(send(petra, "delete", address, body), 409, "already_erased")
         assert petra.get("/api/v1/people?q=bob").json()["results"] == []
