@@ -81,4 +81,4 @@ def _greeting(hour: int) -> str:
 
 
 def _summary(standing: Standing) -> str:
-    return f"{standing.words}." if standing.words else "Nothing runs. Launch a workspace to begin."
+    return f"{standing.words}." if standing.words else "Nothing runs. Launch something to begin."

@@ -6,6 +6,7 @@ from types import SimpleNamespace as Thing
 
 from django import forms
 
+from portal.web.workloads.launch_form import PLAIN, LaunchForm
 from tests.look.samples import NOW, Context, at, usd
 
 _LOG = """[I 13:58:10 ServerApp] Serving notebooks from local directory: /home/alice
@@ -13,11 +14,23 @@ _LOG = """[I 13:58:10 ServerApp] Serving notebooks from local directory: /home/a
 [I 13:58:12 ServerApp] Kernel started: python3"""
 
 
-class LaunchForm(forms.Form):
-    project = forms.ChoiceField(choices=[("aurora/vision", "vision"), ("aurora/language", "language")])
-    image = forms.ChoiceField(choices=[("lab", "JupyterLab 4.6, Python 3.11")], help_text="Approved for this project.")
-    name = forms.CharField(help_text="Unique in the project; this one is free.")
-    disk_gib = forms.IntegerField(label="Disk, GiB", help_text="Kept while stopped: $0.0041 / h, $3.00 a month.")
+def _launch_form(**changes: str) -> LaunchForm:
+    values = {"kind": "workspace", "project": "aurora/vision", "image": "lab", "name": "notebook-3", "disk_gib": "50"}
+    form = LaunchForm(values | {"workers": "1", "retries": "0", "success_codes": "0", "shape": "h100-1"} | changes)
+    choices = {"project": [("aurora/vision", "vision")], "image": [("lab", "JupyterLab 4.6, Python 3.11")]}
+    for name, options in choices.items():
+        field = form.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = options
+    return form
+
+
+def _kinds(chosen: str) -> list[Thing]:
+    rows = (("workspace", "Workspace", "notebook-3"), ("job", "Training job", "job"))
+    return [
+        Thing(value=value, title=title, detail="", checked=value == chosen, disabled=False, proposes=name)
+        for value, title, name in rows
+    ]
 
 
 def _quotas() -> list[Thing]:
@@ -161,11 +174,11 @@ def _shapes() -> list[Thing]:
 
 
 def launch() -> Context:
-    form = LaunchForm(initial={"name": "workspace-3", "disk_gib": 50})
+    form = _launch_form()
     return {
         "form": form,
-        "fields": [form[name] for name in ("project", "image", "name", "disk_gib")],
-        "kinds": [Thing(value="jupyterlab", title="JupyterLab", detail="", checked=True, disabled=False)],
+        "fields": [form[name] for name in PLAIN],
+        "kinds": _kinds("workspace"),
         "shapes": _shapes(),
         "key": "0193a1b2",
         "launch_url": "/launch",
@@ -193,11 +206,12 @@ def launch_refused() -> Context:
         "Quota of vision, H100: 9 of 16 used, 8 asked for, 7 left.",
         "A disk has at most 2,000 GiB here; 5,000 asked for.",
     ]
-    form = LaunchForm({"project": "aurora/vision", "image": "lab", "name": "", "disk_gib": "5000"})
+    form = _launch_form(name="", disk_gib="5000", kind="job", command="python 'train.py")
     return {
         **launch(),
         "form": form,
-        "fields": [form[name] for name in ("project", "image", "name", "disk_gib")],
+        "fields": [form[name] for name in PLAIN],
+        "kinds": _kinds("job"),
         "verdict": Thing(tone="bad", title="Cannot start", detail="", reasons=reasons, allowed=False),
         "alternatives": [],
     }

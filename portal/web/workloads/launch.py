@@ -17,19 +17,20 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from core import refusals
-from core.errors import Conflict, Forbidden, Invalid, Refused
+from core.errors import Conflict, Forbidden, Invalid, NotFound, Refused
 from core.ids import uuid7
 from core.routes import route
 from core.types import Actor
 from portal.web.here import project_here
 from portal.web.numbers import rate
+from portal.web.workloads.launch_form import CARRIED, PLAIN, LaunchForm, field_named, spec_of, values_of, wrongs
 from portal.web.workloads.panel import panel_of, panel_of_refusal
 from provisioning.enums import Kind
+from provisioning.permissions import sees_variables
 from provisioning.selectors.catalogue import OfferedShape, active_images, offered_shapes
 from provisioning.selectors.launching import preview, propose_name
-from provisioning.selectors.workloads import kept_volumes
+from provisioning.selectors.workloads import kept_volumes, workload_for
 from provisioning.services.launching import launch
-from provisioning.types import WorkloadSpec
 from tenants.enums import Permission
 from tenants.selectors import organization_of, projects_with
 
@@ -38,47 +39,10 @@ if TYPE_CHECKING:
     from tenants.models import Project
 
 _USUAL_DISK_GIB = 20
-_SHOWN = ("project", "image", "name", "disk_gib", "labels", "preemptible", "justification", "volume")
-
-
-class LaunchForm(forms.Form):
-    project = forms.ChoiceField()
-    image = forms.ChoiceField()
-    name = forms.CharField(max_length=48, help_text="Lower-case letters, digits and hyphens.")
-    disk_gib = forms.IntegerField(
-        label="Disk, GiB", min_value=1, max_value=65_536, help_text="Files stay on it while the workspace is stopped."
-    )
-    labels = forms.CharField(
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="One a line, such as experiment=baseline. A policy may ask for some.",
-    )
-    preemptible = forms.BooleanField(
-        label="Preemptible",
-        required=False,
-        help_text="It may be ended where it stands on quota that its lender wants back, and starts again later.",
-    )
-    justification = forms.CharField(
-        label="Why",
-        required=False,
-        max_length=1000,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="For whoever has to approve it, where a policy asks for approval.",
-    )
-    kind = forms.ChoiceField(choices=[(kind.value, kind.value) for kind in Kind], widget=forms.HiddenInput)
-    shape = forms.CharField(max_length=60, widget=forms.HiddenInput, error_messages={"required": "Choose a shape."})
-    volume = forms.UUIDField(required=False, widget=forms.HiddenInput)
-
-    def clean_labels(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for line in str(self.cleaned_data["labels"]).splitlines():
-            name, equals, value = (part.strip() for part in line.partition("="))
-            if not line.strip():
-                continue
-            if not equals or not name or not value:
-                raise forms.ValidationError(f"“{line.strip()[:40]}” is not name=value.")
-            found[name] = value
-        return found
+_TITLES = {
+    Kind.WORKSPACE: ("Workspace", "JupyterLab in a browser tab, until you stop it or it lies idle."),
+    Kind.JOB: ("Training job", "A command on one or many workers, which runs to its end."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +77,14 @@ def launch_page(request: HttpRequest) -> HttpResponse:
         workload = launch(
             actor=scene.actor,
             project=project,
-            spec=_spec(form),
+            spec=spec_of(form),
             now=scene.now,
             request_key=request.POST.get("idempotency_key", "").replace("\0", "")[:200],
             justification=form.cleaned_data["justification"],
         )
     except Invalid as error:
         for each in error.errors:
-            form.add_error(each.field if each.field in form.fields else None, each.message)
+            form.add_error(field_named(each.field, form), each.message)
         return _page(request, scene, form, status=400)
     except Refused as error:
         refusals.note(request, error)
@@ -166,23 +130,39 @@ def _volume(actor: Actor, asked: str, now: datetime) -> Volume | None:
 
 
 def _first_values(scene: Scene, asked: QueryDict) -> dict[str, object]:
-    wanted = scene.project(asked.get("project", "")) or (scene.project(scene.here.slug) if scene.here else None)
-    project = wanted or scene.projects[0]
-    if scene.volume is not None:
-        project = scene.project(scene.volume.project.slug) or project
-    shape = asked.get("shape") or (scene.shapes[0].facts.slug if scene.shapes else "")
+    """What a fresh form says: what the address asks for, else what an earlier workload was, else the usual."""
+    given = {name: asked[name] for name in (*CARRIED, "shape") if asked.get(name)}
     images = active_images()
-    return {
-        "project": project.slug,
-        "image": asked.get("image") or (images[0].slug if images else ""),
-        "name": asked.get("name") or propose_name(project, Kind.WORKSPACE),
-        "disk_gib": scene.volume.size_gib if scene.volume else asked.get("disk_gib", _USUAL_DISK_GIB),
+    usual: dict[str, object] = {
         "kind": Kind.WORKSPACE.value,
-        "shape": shape,
-        "volume": str(scene.volume.pk) if scene.volume else "",
-        "labels": asked.get("labels", ""),
-        "preemptible": asked.get("preemptible", ""),
+        "project": (scene.here or scene.projects[0]).slug,
+        "image": images[0].slug if images else "",
+        "shape": scene.shapes[0].facts.slug if scene.shapes else "",
+        "disk_gib": _USUAL_DISK_GIB,
+        "workers": 1,
+        "retries": 0,
+        "success_codes": "0",
     }
+    values = usual | _earlier(scene.actor, asked.get("again", "")) | given
+    if scene.volume is not None:
+        values |= {
+            "project": scene.volume.project.slug,
+            "disk_gib": scene.volume.size_gib,
+            "volume": str(scene.volume.pk),
+        }
+    project = scene.project(str(values["project"])) or scene.projects[0]
+    kind = str(values["kind"])
+    proposed = propose_name(project, kind if kind in set(Kind) else Kind.WORKSPACE)
+    return {"name": proposed} | values | {"project": project.slug}
+
+
+def _earlier(actor: Actor, asked: str) -> dict[str, object]:
+    """Of the workload that is launched again; nothing for one that the actor may not see."""
+    try:
+        workload = workload_for(actor, UUID(asked)) if asked else None
+    except (ValueError, NotFound):
+        return {}
+    return values_of(workload, with_variables=sees_variables(actor, workload)) if workload else {}
 
 
 def _form(scene: Scene, values: QueryDict | dict[str, object]) -> LaunchForm:
@@ -198,30 +178,16 @@ def _form(scene: Scene, values: QueryDict | dict[str, object]) -> LaunchForm:
     return form
 
 
-def _spec(form: LaunchForm) -> WorkloadSpec:
-    data = form.cleaned_data
-    return WorkloadSpec(
-        kind=data["kind"],
-        shape=data["shape"],
-        image=data["image"],
-        disk_gib=data["disk_gib"],
-        name=data["name"],
-        volume_id=data["volume"],
-        labels=data["labels"],
-        preemptible=data["preemptible"],
-    )
-
-
 def _panel(scene: Scene, form: LaunchForm, refusal: Refused | None = None) -> dict[str, object]:
     if not form.is_valid():
-        return panel_of_refusal([str(error[0]) for error in form.errors.values()])
+        return panel_of_refusal(wrongs(form))
     project = scene.project(form.cleaned_data["project"])
     assert project is not None
     try:
-        found = preview(scene.actor, project, _spec(form), scene.now)
+        found = preview(scene.actor, project, spec_of(form), scene.now)
     except Invalid as error:
         return panel_of_refusal([each.message for each in error.errors])
-    return panel_of(found, disk_gib=form.cleaned_data["disk_gib"], asked=form.data, refusal=refusal)
+    return panel_of(found, spec_of(form), asked=form.data, refusal=refusal)
 
 
 def _page(
@@ -234,17 +200,35 @@ def _page(
     panel: dict[str, object] | None = None,
 ) -> HttpResponse:
     chosen = form.data.get("shape", "")
+    shown = panel or _panel(scene, form, refusal)
+    if status < 400 and not form.data.get("command"):
+        form.errors.pop("command", None)  # Nobody has had the time to type one.
     context = {
         "form": form,
-        "fields": [form[name] for name in _SHOWN],
-        "kinds": [{"value": Kind.WORKSPACE.value, "title": "Workspace", "detail": "JupyterLab", "checked": True}],
+        "fields": [form[name] for name in PLAIN],
+        "kinds": _kinds(scene, form),
         "shapes": [_choice(offer, chosen, organization_of(scene.actor).currency) for offer in scene.shapes],
         "key": form.data.get("idempotency_key") if status >= 400 else str(uuid7()),
         "launch_url": reverse("launch"),
         "panel_url": reverse("launch-panel"),
-        **(panel or _panel(scene, form, refusal)),
+        **shown,
     }
     return render(request, "portal/workloads/launch.html", context, status=status)
+
+
+def _kinds(scene: Scene, form: LaunchForm) -> list[dict[str, object]]:
+    """Each with the name that it would propose, which follows the choice until somebody types another."""
+    project = scene.project(str(form.data.get("project", ""))) or scene.projects[0]
+    return [
+        {
+            "value": kind.value,
+            "title": title,
+            "detail": detail,
+            "checked": kind is form.chosen_kind,
+            "proposes": propose_name(project, kind),
+        }
+        for kind, (title, detail) in _TITLES.items()
+    ]
 
 
 def _choice(offer: OfferedShape, chosen: str, currency: str) -> dict[str, object]:

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
 from billing.types import Hourly
 from core.errors import Refused
-from core.money import Money
+from core.money import Money, settle
 from portal.templatetags.look import rate as rate_words
 from portal.web.numbers import rate
 from portal.web.quotas_shown import level_words, resource_words
+from portal.web.workloads.commands import shown, surprise
+from portal.web.workloads.launch_form import CARRIED
+from portal.web.workloads.words import brief
 from provisioning.enums import Starts
 from provisioning.selectors.launching import Preview
+from provisioning.types import JobSpec, WorkloadSpec
 
-_CARRIED = ("project", "image", "name", "disk_gib", "labels", "preemptible")
+_ADDRESS_HOLDS = 4_000
+"""Characters. What is longer is left out of an address."""
 
 
 def panel_of(
-    found: Preview, *, disk_gib: int, asked: Mapping[str, object], refusal: Refused | None = None
+    found: Preview, spec: WorkloadSpec, *, asked: Mapping[str, object], refusal: Refused | None = None
 ) -> dict[str, object]:
     """The context of `_panel.html` for a preview; `refusal`: what the launch itself was told a moment ago."""
     running, stopped = _rate(found.running), _rate(found.stopped)
     return {
         "verdict": _verdict(found, refusal),
+        "runs": _runs(spec.job) if spec.job else None,
         "warnings": [reason.message for reason in found.verdict.warnings],
         "quotas": [
             {
@@ -37,9 +44,10 @@ def panel_of(
             }
             for quota in found.quotas
         ],
-        "costs": _parts(found, disk_gib),
+        "costs": _parts(found, spec),
         "rate": running,
         "rate_stopped": stopped,
+        "longest": _longest(found.running, spec.job),
         "month": found.running.per_month if found.running else None,
         "alternatives": [
             {
@@ -56,11 +64,13 @@ def panel_of_refusal(messages: Sequence[str]) -> dict[str, object]:
     """For a form that says something that cannot be meant yet."""
     return {
         "verdict": {"tone": "bad", "title": "Not yet", "reasons": list(messages), "allowed": False},
+        "runs": None,
         "warnings": [],
         "quotas": [],
         "costs": [],
         "rate": None,
         "rate_stopped": None,
+        "longest": None,
         "month": None,
         "alternatives": [],
     }
@@ -101,15 +111,32 @@ def _rate(hourly: Hourly | None) -> Money | None:
     return rate(hourly.exact, hourly.currency) if hourly else None
 
 
-def _parts(found: Preview, disk_gib: int) -> list[dict[str, object]]:
+def _runs(job: JobSpec) -> dict[str, object]:
+    """The command as it was read, and what happens to it."""
+    words, left_out = shown(job.command)
+    workers = "One worker" if job.workers == 1 else f"{job.workers:,} workers, all at once"
+    tries = "tried once" if not job.retries else f"tried up to {job.retries + 1} times"
+    return {"words": words, "left_out": left_out, "surprise": surprise(job.command), "how": f"{workers}; {tries}."}
+
+
+def _parts(found: Preview, spec: WorkloadSpec) -> list[dict[str, object]]:
     if found.running is None or found.stopped is None:
         return []
     hardware = Hourly(found.running.exact - found.stopped.exact, found.running.currency)
+    times = f" of {spec.replicas:,} workers" if spec.replicas > 1 else ""
     note = ", simulated" if found.simulated else ""
     return [
-        {"label": f"Hardware{note}", "rate": _rate(hardware)},
-        {"label": f"Disk, {disk_gib} GiB", "rate": _rate(found.stopped)},
+        {"label": f"Hardware{times}{note}", "rate": _rate(hardware)},
+        {"label": f"Disk, {spec.disk_gib} GiB", "rate": _rate(found.stopped)},
     ]
+
+
+def _longest(running: Hourly | None, job: JobSpec | None) -> dict[str, object] | None:
+    """What an attempt costs that lasts as long as it may."""
+    if running is None or job is None or job.max_duration is None:
+        return None
+    hours = Fraction(int(job.max_duration.total_seconds()), 3600)
+    return {"time": brief(job.max_duration), "cost": settle(running.exact * hours, running.currency)}
 
 
 def _difference(other: Hourly | None, asked: Hourly | None) -> str:
@@ -121,4 +148,5 @@ def _difference(other: Hourly | None, asked: Hourly | None) -> str:
 
 
 def _carried(asked: Mapping[str, object]) -> dict[str, str]:
-    return {name: str(asked[name]) for name in _CARRIED if asked.get(name)}
+    words = {name: str(asked[name]) for name in CARRIED if asked.get(name)}
+    return {name: value for name, value in words.items() if len(value) <= _ADDRESS_HOLDS}

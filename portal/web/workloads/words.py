@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 from provisioning.enums import Activity, Rule, Source, State, Waits
 
@@ -66,3 +67,11 @@ def source_words(source: str) -> str:
 
 def verdict_words(verdict: str) -> str:
     return _VERDICTS[Activity(verdict)]
+
+
+def brief(length: timedelta) -> str:
+    """ "1 h 30 min", without the parts that are nothing."""
+    hours, rest = divmod(int(length.total_seconds()), 3600)
+    minutes, seconds = divmod(rest, 60)
+    parts = [f"{number:,} {unit}" for number, unit in ((hours, "h"), (minutes, "min"), (seconds, "s")) if number]
+    return " ".join(parts) or "0 s"

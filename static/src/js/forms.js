@@ -48,3 +48,12 @@ addEventListener("pageshow", (event) => {
 document.addEventListener("change", (event) => {
   event.target.form?.matches("[data-sends-itself]") && event.target.form.requestSubmit();
 });
+
+// <input type="radio" data-proposes="job-2">: the name that was proposed follows the choice, one that was typed stays.
+document.addEventListener("change", (event) => {
+  const { target } = event;
+  if (!target.dataset.proposes) return;
+  const { name } = target.form.elements;
+  const proposed = [...target.form.querySelectorAll("[data-proposes]")].map((choice) => choice.dataset.proposes);
+  if (name instanceof HTMLInputElement && proposed.includes(name.value)) name.value = target.dataset.proposes;
+});
