@@ -97,7 +97,23 @@ def check_host(url: str) -> None:
     """The same, and the name is resolved now: for what is called by others than `fetch`, before it is kept."""
     check_url(url)
     parts = urlsplit(url)
-    _resolved(parts.hostname or "", parts.port or 443)
+    addresses_of(parts.hostname or "", parts.port or 443)
+
+
+def addresses_of(host: str, port: int) -> list[Address]:
+    """The addresses of the name, if all of them may be called: a name that leads inside too is not trusted.
+
+    Who makes connections of their own connects to one of these, not to the name: it may lead elsewhere a moment later.
+    Raises NotReached.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise NotReached(f"There is no host {host}.", code="unknown_host") from None
+    addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+    if not addresses or not all(is_allowed(address) for address in addresses):
+        raise NotReached(f"{host} is not on the public network, so it is not called.", code="address_not_public")
+    return addresses
 
 
 def is_allowed(address: Address) -> bool:
@@ -130,7 +146,7 @@ class _Guard(httpcore.NetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
         refused: Exception = httpcore.ConnectError("No address answers.")
-        for address in _resolved(host, port):
+        for address in addresses_of(host, port):
             patience = min(_CONNECT_SECONDS, _left(self._deadline))
             try:
                 stream = self._sockets.connect_tcp(str(address), port, timeout=patience, socket_options=socket_options)
@@ -195,18 +211,6 @@ def _complete(headers: Mapping[str, str], url: str) -> dict[str, str]:
     given = {name.lower() for name in headers}
     own = {"Host": urlsplit(url).netloc, "User-Agent": "Steelyard", "Accept": "*/*", "Accept-Encoding": "identity"}
     return {**{name: value for name, value in own.items() if name.lower() not in given}, **headers}
-
-
-def _resolved(host: str, port: int) -> list[Address]:
-    """The addresses of the name, if all of them may be called: a name that leads inside too is not trusted."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise NotReached(f"There is no host {host}.", code="unknown_host") from None
-    addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
-    if not addresses or not all(is_allowed(address) for address in addresses):
-        raise NotReached(f"{host} is not on the public network, so it is not called.", code="address_not_public")
-    return addresses
 
 
 def _embedded(address: Address) -> Address:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -28,15 +28,23 @@ from provisioning.models import Cluster
 from provisioning.selectors.specs import place_of
 
 EVERY: Final = timedelta(minutes=5)
+NO_STORAGE_CLASS: Final = "no_storage_class"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a look found; `seen` is None where it could not be asked."""
+    """What a look found: everything that is wanting, the gravest first. `seen` is None where it could not be asked."""
 
     health: ClusterHealth
-    reason: Reason | None = None
+    reasons: tuple[Reason, ...] = ()
     seen: Capabilities | None = field(default=None, repr=False)
+
+    @property
+    def reason(self) -> Reason | None:
+        """All of them under the code of the first."""
+        if not self.reasons:
+            return None
+        return replace(self.reasons[0], message=" ".join(reason.message for reason in self.reasons))
 
 
 def due_for_a_look(now: datetime) -> list[UUID]:
@@ -54,30 +62,15 @@ def check_cluster(*, cluster_id: UUID, drivers: Callable[[Place], WorkloadDriver
             place = place_of(cluster) if cluster is not None else LOCAL
     except Undecipherable:
         message = "The key that encrypted its credentials is gone. Give them again."
-        finding = Finding(ClusterHealth.UNAUTHORIZED, Reason("credentials_lost", message))
+        finding = Finding(ClusterHealth.UNAUTHORIZED, (Reason("credentials_lost", message),))
         return _write(cluster_id, finding, now)
     if place.connection is None:
         return None
-    return _write(cluster_id, _look(place, drivers), now)
+    return _write(cluster_id, look(place, drivers), now)
 
 
-def judge(seen: Capabilities, place: Place) -> Finding:
-    """Whether what is there suffices. Pure."""
-    if seen.missing_rights:
-        message = f"These rights are missing: {'; '.join(seen.missing_rights)}."
-        reason = Reason("rights_missing", message, ask="the cluster's administrator")
-        return Finding(ClusterHealth.DEGRADED, reason, seen)
-    gone = sorted({name for _, name in place.storage_classes} - set(seen.storage_classes))
-    if gone:
-        message = f"It has no storage class {', '.join(gone)} (any more)."
-        return Finding(ClusterHealth.DEGRADED, Reason("storage_class_missing", message), seen)
-    if not place.storage_classes and not seen.default_storage_class:
-        message = "It has no default storage class, and none was named: disks would wait for ever."
-        return Finding(ClusterHealth.DEGRADED, Reason("no_storage_class", message), seen)
-    return Finding(ClusterHealth.HEALTHY, None, seen)
-
-
-def _look(place: Place, drivers: Callable[[Place], WorkloadDriver]) -> Finding:
+def look(place: Place, drivers: Callable[[Place], WorkloadDriver]) -> Finding:
+    """Ask the cluster what it is. Outside any transaction; whatever it answers is a finding."""
     assert place.connection is not None
     try:
         check_host(place.connection.server)
@@ -86,11 +79,29 @@ def _look(place: Place, drivers: Callable[[Place], WorkloadDriver]) -> Finding:
             return Finding(ClusterHealth.UNKNOWN)
         return judge(driver.capabilities(), place)
     except Unauthorized as error:
-        return Finding(ClusterHealth.UNAUTHORIZED, Reason("credentials_refused", str(error)))
+        return Finding(ClusterHealth.UNAUTHORIZED, (Reason("credentials_refused", str(error)),))
     except NotReached as error:
-        return Finding(ClusterHealth.UNREACHABLE, Reason("address_not_called", str(error)))
+        return Finding(ClusterHealth.UNREACHABLE, (Reason("address_not_called", str(error)),))
     except DriverUnavailable as error:
-        return Finding(ClusterHealth.UNREACHABLE, Reason("no_answer", str(error)))
+        return Finding(ClusterHealth.UNREACHABLE, (Reason("no_answer", str(error)),))
+
+
+def judge(seen: Capabilities, place: Place) -> Finding:
+    """Whether what is there suffices. Pure."""
+    reasons = tuple(_wanting(seen, place))
+    return Finding(ClusterHealth.DEGRADED if reasons else ClusterHealth.HEALTHY, reasons, seen)
+
+
+def _wanting(seen: Capabilities, place: Place) -> Iterator[Reason]:
+    if seen.missing_rights:
+        message = f"These rights are missing: {'; '.join(seen.missing_rights)}."
+        yield Reason("rights_missing", message, ask="the cluster's administrator")
+    gone = sorted({name for _, name in place.storage_classes} - set(seen.storage_classes))
+    if gone:
+        yield Reason("storage_class_missing", f"It has no storage class {', '.join(gone)} (any more).")
+    if not place.storage_classes and not seen.default_storage_class:
+        message = "It has no default storage class, and none was named: disks would wait for ever."
+        yield Reason(NO_STORAGE_CLASS, message)
 
 
 def _write(cluster_id: UUID, finding: Finding, now: datetime) -> Finding | None:

@@ -13,18 +13,16 @@ from django.db import transaction
 
 from core import acts, audit, scope
 from core.acts import Source, SourceKind
-from core.errors import Conflict, NotFound, Refused
+from core.errors import Refused
 from core.queue import enqueue_on_commit
-from core.types import Actor, Json, ObjectRef, Reason, system_actor
-from provisioning.drivers.places import LOCAL
+from core.types import Actor, Json, Reason, system_actor
 from provisioning.enums import MAY_RUN, ClusterStanding, State, TaskName, VolumeState
 from provisioning.models import Cluster, ClusterAccess, Node, Volume, Workload
 from provisioning.services import awaiting, inventory
+from provisioning.services.clusters import locked_cluster, ref_of
 from provisioning.services.transitions import locked, transition
 from provisioning.services.wishes import end
 from provisioning.types import Move
-from tenants.enums import PlatformPermission
-from tenants.permissions import authorize_platform
 
 MOST_NAMED: Final = 100
 _PENDING: Final = (State.REQUESTED, State.QUEUED)
@@ -56,16 +54,16 @@ def remove(*, actor: Actor, slug: str, force: bool = False, now: datetime) -> Cl
     Refused while something is left there, unless forced: then what is left is recorded as a leak. Nothing can start in
     between: a start holds the cluster's lock, as this does.
     """
-    cluster = _locked(actor, slug)
+    cluster = locked_cluster(actor, slug)
     left = _left(cluster)
     if left and not force:
-        raise Refused([_in_use(cluster, left)], ref=_ref(cluster))
+        raise Refused([_in_use(cluster, left)], ref=ref_of(cluster))
     before: dict[str, Json] = {"standing": str(cluster.standing)}
     cluster.standing, cluster.active = ClusterStanding.REMOVED, False
     cluster.save(update_fields=["standing", "active"])
     ClusterAccess.objects.filter(cluster=cluster).delete()
     after: dict[str, Json] = {"standing": str(cluster.standing), "leaked": left}
-    audit.record(actor, "cluster.removed", _ref(cluster), now=now, before=before, after=after)
+    audit.record(actor, "cluster.removed", ref_of(cluster), now=now, before=before, after=after)
     enqueue_on_commit(TaskName.SWEEP_CLUSTERS)
     return cluster
 
@@ -107,25 +105,12 @@ def _follow(found: Workload, cluster: Cluster, now: datetime) -> bool:
 
 
 def _set(actor: Actor, slug: str, standing: ClusterStanding, verb: str, now: datetime) -> Cluster:
-    cluster = _locked(actor, slug)
+    cluster = locked_cluster(actor, slug)
     before: dict[str, Json] = {"standing": str(cluster.standing)}
     cluster.standing = standing
     cluster.save(update_fields=["standing"])
-    audit.record(actor, verb, _ref(cluster), now=now, before=before, after={"standing": str(standing)})
+    audit.record(actor, verb, ref_of(cluster), now=now, before=before, after={"standing": str(standing)})
     enqueue_on_commit(TaskName.SWEEP_CLUSTERS)
-    return cluster
-
-
-def _locked(actor: Actor, slug: str) -> Cluster:
-    """The row's whole lock: it waits for launches that have named this cluster and are not yet committed."""
-    authorize_platform(actor, PlatformPermission.OPERATE_FLEET)
-    cluster = Cluster.objects.select_for_update().filter(slug=slug).first()
-    if cluster is None:
-        raise NotFound("cluster", slug)
-    if cluster.driver == LOCAL.driver:
-        raise Conflict("This machine is no cluster that is taken in and out of the fleet.", code="local_cluster")
-    if _is_removed(cluster):
-        raise Conflict(f"{slug} was removed from the fleet.", code="cluster_removed")
     return cluster
 
 
@@ -147,7 +132,3 @@ def _in_use(cluster: Cluster, left: dict[str, Json]) -> Reason:
 
 def _is_removed(cluster: Cluster) -> bool:
     return cluster.standing == ClusterStanding.REMOVED
-
-
-def _ref(cluster: Cluster) -> ObjectRef:
-    return ObjectRef("cluster", str(cluster.pk), cluster.slug)

@@ -11,14 +11,14 @@ from typing import Final
 from django.db import IntegrityError, transaction
 
 from core import audit
-from core.errors import Conflict, FieldError, Invalid
+from core.errors import Conflict, FieldError, Invalid, NotFound
 from core.outgoing import check_host
 from core.queue import enqueue_on_commit
-from core.types import Actor, ObjectRef
+from core.types import Actor, Json, ObjectRef
 from provisioning.drivers.base import Capabilities, TellsCapabilities
-from provisioning.drivers.places import Connection, Place
+from provisioning.drivers.places import LOCAL, Connection, Place
 from provisioning.drivers.registry import driver_at
-from provisioning.enums import TaskName
+from provisioning.enums import ClusterStanding, TaskName
 from provisioning.models import Cluster, ClusterAccess, Region
 from tenants.enums import PlatformPermission
 from tenants.permissions import authorize_platform
@@ -27,6 +27,14 @@ KUBERNETES: Final = "kubernetes"
 
 _SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 _NOTHING_YET: Final[dict[str, object]] = {"accelerators": {}, "vcpus": 0, "memory_gib": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What of a cluster is to be otherwise; None: as it is."""
+
+    label: str | None = None
+    storage_classes: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +68,9 @@ def register(*, actor: Actor, registration: Registration, now: datetime) -> Clus
     Its credentials are kept encrypted and never shown again. Raises NotFound, Forbidden, Invalid and Conflict.
     """
     authorize_platform(actor, PlatformPermission.OPERATE_FLEET)
-    region = Region.objects.filter(slug=registration.region).first()
-    if problems := list(_problems(registration, region)):
+    if problems := problems_of(registration):
         raise Invalid(problems)
-    assert region is not None
+    region = Region.objects.get(slug=registration.region)
     try:
         with transaction.atomic():
             cluster = Cluster.objects.create(
@@ -81,7 +88,7 @@ def register(*, actor: Actor, registration: Registration, now: datetime) -> Clus
     audit.record(
         actor,
         "cluster.registered",
-        ObjectRef("cluster", str(cluster.pk), cluster.slug),
+        ref_of(cluster),
         now=now,
         after={"region": region.slug, "server": access.server, "driver": KUBERNETES},
     )
@@ -89,15 +96,61 @@ def register(*, actor: Actor, registration: Registration, now: datetime) -> Clus
     return cluster
 
 
-def _problems(registration: Registration, region: Region | None) -> list[FieldError]:
+@transaction.atomic
+def change(*, actor: Actor, slug: str, change: Change, now: datetime) -> Cluster:
+    """Another label, other storage classes. Disks that are there stay where they are. In the platform's scope."""
+    cluster = locked_cluster(actor, slug)
+    access = ClusterAccess.objects.select_for_update().get(cluster=cluster)
+    before: dict[str, Json] = {"label": cluster.label, "storage_classes": dict(access.storage_classes)}
+    if change.label is not None:
+        if problems := _problems_of_label(change.label):
+            raise Invalid(problems)
+        cluster.label = change.label.strip()
+        cluster.save(update_fields=["label"])
+    if change.storage_classes is not None:
+        access.storage_classes = dict(change.storage_classes)
+        access.save(update_fields=["storage_classes"])
+        enqueue_on_commit(TaskName.CHECK_CLUSTER, cluster_id=cluster.pk)
+    after: dict[str, Json] = {"label": cluster.label, "storage_classes": dict(access.storage_classes)}
+    audit.record(actor, "cluster.changed", ref_of(cluster), now=now, before=before, after=after)
+    return cluster
+
+
+def locked_cluster(actor: Actor, slug: str) -> Cluster:
+    """The row under its whole lock, which waits for launches that have named it and are not yet committed.
+
+    Raises NotFound, Forbidden; Conflict for this machine, and for a cluster that was removed.
+    """
+    authorize_platform(actor, PlatformPermission.OPERATE_FLEET)
+    cluster = Cluster.objects.select_for_update().filter(slug=slug).first()
+    if cluster is None:
+        raise NotFound("cluster", slug)
+    if cluster.driver == LOCAL.driver:
+        raise Conflict("This machine is no cluster that is taken in and out of the fleet.", code="local_cluster")
+    if cluster.standing == ClusterStanding.REMOVED:
+        raise Conflict(f"{slug} was removed from the fleet.", code="cluster_removed")
+    return cluster
+
+
+def ref_of(cluster: Cluster) -> ObjectRef:
+    return ObjectRef("cluster", str(cluster.pk), cluster.slug)
+
+
+def problems_of(registration: Registration) -> list[FieldError]:
+    """What of it cannot be, beside the cluster's own answer. In the platform's scope."""
     found = []
     if not _SLUG.fullmatch(registration.slug):
         message = "A slug has 1 to 40 small letters, digits and hyphens, and none of these at an end."
         found.append(FieldError("slug", "malformed", message))
-    if not 0 < len(registration.label.strip()) <= 80 or not registration.label.isprintable():
-        found.append(FieldError("label", "malformed", "A label has 1 to 80 signs, in one line."))
-    if region is None:
+    found += _problems_of_label(registration.label)
+    if not Region.objects.filter(slug=registration.region).exists():
         known = ", ".join(Region.objects.order_by("slug").values_list("slug", flat=True)) or "none"
         message = f"There is no region {registration.region!r}; there are: {known}."
         found.append(FieldError("region", "unknown", message))
     return found
+
+
+def _problems_of_label(label: str) -> list[FieldError]:
+    if 0 < len(label.strip()) <= 80 and label.isprintable():
+        return []
+    return [FieldError("label", "malformed", "A label has 1 to 80 signs, in one line.")]

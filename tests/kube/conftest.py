@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from ipaddress import ip_network
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from kubernetes import client, config
 from kubernetes.dynamic import DynamicClient, Resource
+from pytest_django.fixtures import Settings
 
 from tests.kube.clusters import Lab, fake_nodes, running_lab, why_no_lab, why_no_real_node
 from tests.kube.lab.binaries import binaries
@@ -27,6 +29,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.kube)
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(autouse=True)
+def _own_network(settings: Settings) -> None:
+    """The API server of the tests is on this machine or in one's own network."""
+    networks = tuple(ip_network(each) for each in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
+    settings.STEELYARD = settings.STEELYARD | {"OUTGOING_NETWORKS": networks}
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import base64
 import json
 from dataclasses import replace
 from io import StringIO
-from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -36,13 +35,6 @@ from tests.provisioning.stage import open_shop
 
 ACCESS = Path(__file__).parent.parent.parent / "docs" / "kubernetes" / "steelyard-access.yaml"
 SYSTEM = system_actor("test", None)
-
-
-@pytest.fixture(autouse=True)
-def _own_network(settings):
-    """The API server of the tests is on this machine or in one's own network."""
-    networks = tuple(ip_network(each) for each in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
-    settings.STEELYARD = settings.STEELYARD | {"OUTGOING_NETWORKS": networks}
 
 
 @pytest.fixture(scope="module")

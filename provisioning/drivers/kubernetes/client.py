@@ -24,7 +24,9 @@ from kubernetes.client.api_client import ApiClient
 from kubernetes.client.configuration import Configuration
 from kubernetes.client.exceptions import ApiException
 
+from core.outgoing import NotReached
 from provisioning.drivers.base import DriverUnavailable, Unauthorized
+from provisioning.drivers.kubernetes.guard import guarded_pools
 from provisioning.drivers.kubernetes.reading import Json, part, rows, text
 from provisioning.drivers.places import Connection
 
@@ -124,6 +126,8 @@ class Api:
         try:
             answer = client.call_api(method, url, headers, body, _request_timeout=(CONNECT_S, seconds))
             content = bytes(answer.response.data)
+        except NotReached as error:
+            raise DriverUnavailable(f"{self.connection.server} is not called: {error.message}") from error
         except (ApiException, urllib3.exceptions.HTTPError, OSError) as error:
             raise DriverUnavailable(f"{self.connection.server} does not answer: {_why(error)}") from error
         if 200 <= answer.status < 300:
@@ -145,7 +149,7 @@ def _client(connection: Connection, _: int) -> ApiClient:
     client = ApiClient(configuration)
     client.user_agent = "steelyard"
     # Its own pool would want certificates as files, for as long as it lives.
-    client.rest_client.pool_manager = urllib3.PoolManager(
+    client.rest_client.pool_manager = guarded_pools(
         maxsize=_SOCKETS,
         retries=False,
         ssl_context=tls_context(connection),

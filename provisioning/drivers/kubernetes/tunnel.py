@@ -23,6 +23,7 @@ import yarl
 
 from provisioning.drivers.base import DriverUnavailable
 from provisioning.drivers.kubernetes.client import tls_context
+from provisioning.drivers.kubernetes.guard import guarded_socket
 from provisioning.drivers.kubernetes.objects import path
 from provisioning.drivers.kubernetes.reading import name_of, text
 from provisioning.drivers.places import Connection
@@ -131,7 +132,7 @@ def _forget(tunnels: _Tunnels, key: tuple[str, str, int], way: _Way) -> None:
 async def _bridge(way: _Way, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     connection = way.connection
     headers = {"Authorization": f"Bearer {connection.token}"} if connection.token else {}
-    connector = aiohttp.TCPConnector(ssl=tls_context(connection), force_close=True)
+    connector = aiohttp.TCPConnector(ssl=tls_context(connection), force_close=True, socket_factory=guarded_socket)
     async with aiohttp.ClientSession(connector=connector, headers=headers, trust_env=False) as session:
         async with asyncio.timeout(OPEN_S):
             remote = await session.ws_connect(
