@@ -216,6 +216,8 @@ SPECTACULAR_SETTINGS = {
         "KindEnum": "provisioning.api.describing.KINDS",
         "VolumeStateEnum": "provisioning.api.describing.VOLUME_STATES",
         "NodeStandingEnum": "provisioning.api.nodes.STANDINGS",
+        "ClusterStandingEnum": "provisioning.api.cluster_shapes.CLUSTER_STANDINGS",
+        "ClusterHealthEnum": "provisioning.api.cluster_shapes.CLUSTER_HEALTHS",
         "StandingEnum": "tenants.enums.Standing",
         "InvoiceStateEnum": ["draft"],
         "InvitationStateEnum": "tenants.api.place_outputs.INVITATION_STATES",

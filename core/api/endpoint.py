@@ -133,11 +133,18 @@ class Endpoint(APIView):
     def nothing(self) -> HttpResponse:
         return Answer(status=204)
 
+    def as_platform(self, act: Callable[[], HttpResponse]) -> HttpResponseBase:
+        """Do an act of the platform in its scope, once for an Idempotency-Key. For methods declared unscoped, which
+        ask the network before it."""
+        with scope.of_platform():
+            return act() if self._attempt is None else self._once(self._attempt, act)
+
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         started = perf_counter()
         self.args, self.kwargs = args, kwargs
         self.moment = timezone.now()
         self.headers = {}
+        self._attempt: idempotency.Attempt | None = None
         self.request = self.initialize_request(request, *args, **kwargs)
         try:
             response = self._answer(self.request, **kwargs)
@@ -180,7 +187,12 @@ class Endpoint(APIView):
         key = request.headers.get("Idempotency-Key")
         if request.method != "POST" or key is None:
             return handler(request, **kwargs)
-        return self._once(key, handler, request, **kwargs)
+        self._attempt = self._attempt_under(key, request)
+        if scope.current() is not None:
+            return self._once(self._attempt, lambda: handler(request, **kwargs))
+        with scope.of_platform():  # the act opens it again, when it has asked the network
+            kept = idempotency.begin(self._attempt, now=self.moment)
+        return handler(request, **kwargs) if kept is None else _replayed(kept)
 
     def _count(self, request: Request) -> None:
         actor = self.actor
@@ -220,27 +232,31 @@ class Endpoint(APIView):
         if contract is not None and contract.input is None and body and request.data:
             raise Invalid([FieldError("", "unknown_field", "This act takes no body.")])
 
-    def _once(self, key: str, handler: Handler, request: Request, **kwargs: object) -> HttpResponseBase:
-        """Run the act once per key, inside the request's own transaction."""
-        place = scope.require()
-        assert place.organization_id is not None
+    def _attempt_under(self, key: str, request: Request) -> idempotency.Attempt:
+        assert self.actor.organization_id is not None
         assert self.actor.id is not None
-        attempt = idempotency.attempt(
-            organization_id=place.organization_id,
+        return idempotency.attempt(
+            organization_id=self.actor.organization_id,
             actor_id=self.actor.id,
             key=key,
             method=request.method or "",
             path=request.get_full_path(),
             body=request._request.body,
         )
+
+    def _once(self, attempt: idempotency.Attempt, act: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+        """Run the act once per key, inside the transaction that is open."""
         kept = idempotency.begin(attempt, now=self.moment)
         if kept is not None:
-            headers = {**kept.headers, "Idempotency-Replayed": "true"}
-            return HttpResponse(kept.body, status=kept.status, headers=headers)
-        response = handler(request, **kwargs)
+            return _replayed(kept)
+        response = act()
         if 200 <= response.status_code < 300 and getattr(response, "kept", True):
             idempotency.store(attempt, _to_keep(response), now=self.moment)
         return response
+
+
+def _replayed(kept: idempotency.StoredAnswer) -> HttpResponse:
+    return HttpResponse(kept.body, status=kept.status, headers={**kept.headers, "Idempotency-Replayed": "true"})
 
 
 def _to_keep(response: HttpResponseBase) -> idempotency.StoredAnswer:

@@ -15,8 +15,8 @@ from core.errors import NotFound
 from core.models import UUIDModel
 from core.routes import AUTHENTICATED, route
 from provisioning.api import examples, outputs
-from provisioning.api.describing import AcceleratorOutput, ClusterOutput, ImageOutput, RegionOutput, ShapeOutput
-from provisioning.selectors.catalogue import accelerators, active_images, clusters, offered_shapes, regions
+from provisioning.api.describing import AcceleratorOutput, ImageOutput, RegionOutput, ShapeOutput
+from provisioning.selectors.catalogue import accelerators, active_images, offered_shapes, regions
 from tenants.selectors import organization_of
 
 M = TypeVar("M", bound=UUIDModel)
@@ -77,20 +77,6 @@ class Image(_Listed):
     @shape(summary="Show an image", output=ImageOutput, versioned=True)
     def get(self, request: Request, image_id: UUID) -> HttpResponse:
         return self.one_of(active_images(), "image", image_id, outputs.image)
-
-
-class Clusters(_Listed):
-    @route(permission=AUTHENTICATED, verb="cluster.listed")
-    @shape(summary="List clusters", output=ClusterOutput, listed=True, versioned=True)
-    def get(self, request: Request) -> HttpResponse:
-        return self.all_of(clusters(), outputs.cluster)
-
-
-class Cluster(_Listed):
-    @route(permission=AUTHENTICATED, verb="cluster.viewed")
-    @shape(summary="Show a cluster", output=ClusterOutput, versioned=True)
-    def get(self, request: Request, cluster_id: UUID) -> HttpResponse:
-        return self.one_of(clusters(), "cluster", cluster_id, outputs.cluster)
 
 
 class Shapes(Endpoint):

@@ -53,12 +53,6 @@ class ImageOutput(RegionOutput):
     kind = serializers.ChoiceField(words(ImageKind))
 
 
-class ClusterOutput(RegionOutput):
-    region = serializers.CharField()
-    simulated_accelerators = serializers.BooleanField()
-    accepts_workloads = serializers.BooleanField()
-
-
 class ShapeOutput(RegionOutput):
     region = serializers.CharField()
     accelerator = serializers.CharField(allow_null=True)

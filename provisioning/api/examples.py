@@ -143,3 +143,11 @@ VOLUME = {
     "deleted_at": None,
     "purge_after": None,
 }
+CLUSTER = {
+    "id": "0199aa00-0000-7000-8000-000000000013",
+    "slug": "frankfurt-1",
+    "label": "Frankfurt 1",
+    "region": "eu-central",
+    "simulated_accelerators": False,
+    "accepts_workloads": True,
+}

@@ -13,7 +13,7 @@ from uuid import UUID
 from billing.types import MICRO, Cost, Hourly
 from core.money import Money, minor_digits, plain, settle
 from core.types import Reason
-from provisioning.models import AcceleratorType, Cluster, Condition, Image, Region, Volume, Workload
+from provisioning.models import AcceleratorType, Condition, Image, Region, Volume, Workload
 from provisioning.selectors.catalogue import OfferedShape
 from provisioning.selectors.launching import Preview, QuotaShown
 from provisioning.types import Alternative, ShapeFacts, StopForecast
@@ -54,17 +54,6 @@ def accelerator(row: AcceleratorType) -> dict[str, object]:
 
 def image(row: Image) -> dict[str, object]:
     return {"id": row.pk, "slug": row.slug, "label": row.label, "kind": row.kind}
-
-
-def cluster(row: Cluster) -> dict[str, object]:
-    return {
-        "id": row.pk,
-        "slug": row.slug,
-        "label": row.label,
-        "region": row.region.slug,
-        "simulated_accelerators": row.simulated_accelerators,
-        "accepts_workloads": row.facts.healthy,
-    }
 
 
 def shape(offered: OfferedShape, currency: str) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from provisioning.api import catalogue, history, jobs, nodes, policy_preview, volumes, workloads
+from provisioning.api import catalogue, clusters, history, jobs, nodes, policy_preview, volumes, workloads
 
 urlpatterns = [
     path("regions", catalogue.Regions.as_view()),
@@ -15,8 +15,13 @@ urlpatterns = [
     path("shapes/<uuid:shape_id>", catalogue.Shape.as_view()),
     path("images", catalogue.Images.as_view()),
     path("images/<uuid:image_id>", catalogue.Image.as_view()),
-    path("clusters", catalogue.Clusters.as_view()),
-    path("clusters/<uuid:cluster_id>", catalogue.Cluster.as_view()),
+    path("clusters", clusters.Clusters.as_view()),
+    path("clusters/<uuid:cluster_id>", clusters.Cluster.as_view()),
+    path("clusters/<uuid:cluster_id>/cordon", clusters.Cordon.as_view()),
+    path("clusters/<uuid:cluster_id>/uncordon", clusters.Uncordon.as_view()),
+    path("clusters/<uuid:cluster_id>/drain", clusters.Drain.as_view()),
+    path("clusters/<uuid:cluster_id>/check", clusters.Check.as_view()),
+    path("clusters/<uuid:cluster_id>/credentials", clusters.Credentials.as_view()),
     path("nodes", nodes.Nodes.as_view()),
     path("workloads", workloads.Workloads.as_view()),
     path("workloads/<uuid:workload_id>", workloads.Workload.as_view()),

@@ -8,13 +8,14 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Q
 
 from core import acts, audit, scope
 from core.acts import Source, SourceKind
 from core.encryption import Undecipherable
 from core.outgoing import NotReached, check_host
-from core.types import Json, ObjectRef, Reason, system_actor
+from core.types import Actor, Json, Reason, system_actor
 from provisioning.drivers.base import (
     Capabilities,
     DriverUnavailable,
@@ -26,6 +27,7 @@ from provisioning.drivers.places import LOCAL, Place
 from provisioning.enums import ClusterHealth, ClusterStanding
 from provisioning.models import Cluster
 from provisioning.selectors.specs import place_of
+from provisioning.services.clusters import locked_cluster, ref_of
 
 EVERY: Final = timedelta(minutes=5)
 NO_STORAGE_CLASS: Final = "no_storage_class"
@@ -67,6 +69,14 @@ def check_cluster(*, cluster_id: UUID, drivers: Callable[[Place], WorkloadDriver
     if place.connection is None:
         return None
     return _write(cluster_id, look(place, drivers), now)
+
+
+@transaction.atomic
+def note_check(*, actor: Actor, slug: str, now: datetime) -> Cluster:
+    """Write down that somebody had a cluster looked at, and what was found. In the platform's scope."""
+    cluster = locked_cluster(actor, slug)
+    audit.record(actor, "cluster.checked", ref_of(cluster), now=now, after=_shown(cluster))
+    return cluster
 
 
 def look(place: Place, drivers: Callable[[Place], WorkloadDriver]) -> Finding:
@@ -118,10 +128,8 @@ def _write(cluster_id: UUID, finding: Finding, now: datetime) -> Finding | None:
         cluster.save(update_fields=["health", "health_reason", "version", "offers", "checked_at"])
         after = _shown(cluster)
         if before != after:
-            ref = ObjectRef("cluster", str(cluster.pk), cluster.slug)
-            audit.record(
-                system_actor("cluster check", None), "cluster.health_changed", ref, now=now, before=before, after=after
-            )
+            actor, ref = system_actor("cluster check", None), ref_of(cluster)
+            audit.record(actor, "cluster.health_changed", ref, now=now, before=before, after=after)
     return finding
 
 

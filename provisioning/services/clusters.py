@@ -24,6 +24,8 @@ from tenants.enums import PlatformPermission
 from tenants.permissions import authorize_platform
 
 KUBERNETES: Final = "kubernetes"
+TIERS: Final = ("standard",)
+"""Tiers of disk, each with a storage class of the cluster."""
 
 _SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 _NOTHING_YET: Final[dict[str, object]] = {"accelerators": {}, "vcpus": 0, "memory_gib": 0}
@@ -108,6 +110,8 @@ def change(*, actor: Actor, slug: str, change: Change, now: datetime) -> Cluster
         cluster.label = change.label.strip()
         cluster.save(update_fields=["label"])
     if change.storage_classes is not None:
+        if problems := _problems_of_classes(change.storage_classes):
+            raise Invalid(problems)
         access.storage_classes = dict(change.storage_classes)
         access.save(update_fields=["storage_classes"])
         enqueue_on_commit(TaskName.CHECK_CLUSTER, cluster_id=cluster.pk)
@@ -142,7 +146,7 @@ def problems_of(registration: Registration) -> list[FieldError]:
     if not _SLUG.fullmatch(registration.slug):
         message = "A slug has 1 to 40 small letters, digits and hyphens, and none of these at an end."
         found.append(FieldError("slug", "malformed", message))
-    found += _problems_of_label(registration.label)
+    found += _problems_of_label(registration.label) + _problems_of_classes(registration.storage_classes)
     if not Region.objects.filter(slug=registration.region).exists():
         known = ", ".join(Region.objects.order_by("slug").values_list("slug", flat=True)) or "none"
         message = f"There is no region {registration.region!r}; there are: {known}."
@@ -154,3 +158,9 @@ def _problems_of_label(label: str) -> list[FieldError]:
     if 0 < len(label.strip()) <= 80 and label.isprintable():
         return []
     return [FieldError("label", "malformed", "A label has 1 to 80 signs, in one line.")]
+
+
+def _problems_of_classes(classes: Mapping[str, str]) -> list[FieldError]:
+    if set(classes) <= set(TIERS):
+        return []
+    return [FieldError("storage_classes", "unknown_tier", f"Disks have these tiers: {', '.join(TIERS)}.")]

@@ -5,8 +5,7 @@ A scenario gets a tenant like aurora and gives what to send: by whom, to which o
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from django.utils import timezone
@@ -23,19 +22,11 @@ from tenants.enums import PlatformRole
 from tenants.models import AccessToken, Approval, Quota, ServiceAccount
 from tenants.services import quota_requests, service_accounts
 from tests import governed, house, places, signing_in
+from tests.api import fleet
+from tests.api.acts import Act, Scenario
 from tests.house import Tenant
 from tests.proof import saved_view, stream
 from tests.provisioning import stage
-
-
-@dataclass(frozen=True)
-class Act:
-    person: str
-    body: object = None
-    ids: dict[str, object] = field(default_factory=dict)
-
-
-Scenario = Callable[[Tenant], Act]
 
 
 def _make_token(_tenant: Tenant) -> Act:
@@ -225,6 +216,7 @@ _WORKLOAD = "/api/v1/workloads/<uuid:workload_id>"
 SCENARIOS: dict[str, Scenario] = {
     "DELETE /api/v1/me": lambda _: Act("alice", {"email": "alice@aurora.example", "password": house.PASSWORD}),
     "DELETE /api/v1/people/<uuid:person_id>": _erase_alice,
+    **fleet.SCENARIOS,
     "POST /api/v1/audit-views": lambda _: Act("olivia", NewViewInput.example),
     "DELETE /api/v1/audit-views/<uuid:view_id>": lambda found: Act("olivia", ids={"view_id": saved_view(found).pk}),
     "POST /api/v1/audit-streams": lambda _: Act("olivia", NewStreamInput.example),

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from kubernetes import client, config
 from kubernetes.dynamic import DynamicClient, Resource
-from pytest_django.fixtures import Settings
+from pytest_django import Settings
 
 from tests.kube.clusters import Lab, fake_nodes, running_lab, why_no_lab, why_no_real_node
 from tests.kube.lab.binaries import binaries

@@ -13,21 +13,18 @@ from core import scope
 from core.errors import Conflict, Forbidden, NotFound, Refused
 from core.models import AuditEvent
 from provisioning.drivers import registry
-from provisioning.drivers.base import Capabilities, DriverUnavailable, Unauthorized
-from provisioning.drivers.places import Connection, Place
+from provisioning.drivers.base import DriverUnavailable, Unauthorized
+from provisioning.drivers.places import Place
 from provisioning.enums import ClusterHealth, ClusterStanding, State
 from provisioning.errors import NotAdmitted
 from provisioning.models import Cluster, ClusterAccess, Image
 from provisioning.reconciler import reconcile
 from provisioning.selectors.specs import places_in_use
 from provisioning.services import cluster_health, cluster_standing, wishes
-from provisioning.services.clusters import Registration, register
 from tenants.enums import PlatformRole
 from tests import house
+from tests.fleet import GOOD, SERVER, Looked, registered
 from tests.provisioning import stage
-
-SERVER = Connection(server="https://1.1.1.1:6443", token="secret")
-GOOD = Capabilities("1.34.1", ("kueue",), (), ("fast",), "fast", ("nvidia.com/gpu",))
 
 
 @dataclass
@@ -65,10 +62,9 @@ def saying(answer):
 
 @pytest.fixture
 def lab(aurora, shop, clock, machine):
+    registered("lab")
     with house.an_act(), scope.of_platform():
         Cluster.objects.filter(slug="local").update(active=False)
-        registration = Registration("lab", "The lab", "here", SERVER)
-        register(actor=house.SYSTEM, registration=registration, now=stage.LONG_AGO)
         whole = {"accelerators": {"H100": 1}, "vcpus": 64, "memory_gib": 512}
         Cluster.objects.filter(slug="lab").update(capacity=whole)
         Image.objects.update(oci_reference="images.example/jupyterlab:4.6")
@@ -193,16 +189,6 @@ class TestRemove:
 
         with pytest.raises(Conflict, match="was removed"):
             lab.act(cluster_standing.remove)
-
-
-@dataclass
-class Looked:
-    answer: Capabilities | Exception
-
-    def capabilities(self) -> Capabilities:
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
 
 
 class TestLook:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from ipaddress import ip_network
 
 import pytest
-from pytest_django.fixtures import Settings
+from pytest_django import Settings
 
 
 @pytest.fixture(autouse=True)

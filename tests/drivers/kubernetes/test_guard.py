@@ -15,7 +15,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from pytest_django.fixtures import Settings
+from pytest_django import Settings
 
 from core.outgoing import check_host
 from provisioning.drivers.base import DriverUnavailable
