@@ -11,6 +11,7 @@ from portal.web.console import audit as console_audit
 from portal.web.console import fleet, governing, impersonation, people
 from portal.web.console import policies as console_policies
 from portal.web.console import tenants as console_tenants
+from portal.web.console.cluster_urls import urlpatterns as cluster_urls
 from portal.web.home import home
 from portal.web.organization.urls import urlpatterns as organization_urls
 from portal.web.policies.urls import urlpatterns as policy_urls
@@ -82,6 +83,7 @@ urlpatterns = [
     path("console/people", people.people_list, name="console-people"),
     path("console/people/<uuid:person_id>", people.person, name="console-person"),
     path("console/people/<uuid:person_id>/erase", people.person_erase, name="console-person-erase"),
+    *cluster_urls,
     path("console/found", governing.found, name="console-found"),
     path("console/tenants/<slug:slug>/owner", governing.invite_owner, name="console-invite-owner"),
     path("console/tenants/<slug:slug>/suspend", governing.suspend, name="console-suspend"),

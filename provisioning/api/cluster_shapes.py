@@ -24,7 +24,7 @@ from provisioning.services.cluster_health import Finding
 from provisioning.services.clusters import Change
 
 CLUSTER_STANDINGS, CLUSTER_HEALTHS = words(ClusterStanding), words(ClusterHealth)
-G = TypeVar("G", bound=Given, covariant=True)
+G_co = TypeVar("G_co", bound=Given, covariant=True)
 _PLATFORM = "For the platform's own people alone."
 _PEM = 65_536
 _AMOUNTS = "By resource name, such as accelerators/H100, vcpus or memory_gib."
@@ -85,7 +85,7 @@ class NewCluster(Given):
     storage_classes: Mapping[str, str] = field(default_factory=dict)
 
 
-class _GivenInput(Input[G]):
+class _GivenInput(Input[G_co]):
     kubeconfig = Text(required=False, max_length=MOST_BYTES, help_text="As YAML, with everything in it.")
     context = Text(  # type: ignore[assignment]
         required=False, max_length=253, help_text="Of the kubeconfig; left out: its current one."

@@ -27,7 +27,6 @@ from provisioning.api.cluster_shapes import (
     RemovalFilters,
     TryFilters,
 )
-from provisioning.drivers.registry import driver_at
 from provisioning.enums import ClusterStanding
 from provisioning.models import Cluster as ClusterRow
 from provisioning.selectors import catalogue
@@ -172,7 +171,7 @@ class Check(Answering):
     def post(self, request: Request, cluster_id: UUID) -> HttpResponseBase:
         """As every five minutes: version, what is installed, rights, storage classes. The answer tells its health."""
         slug = self.named(cluster_id)
-        cluster_health.check_cluster(cluster_id=cluster_id, drivers=driver_at, now=self.moment)
+        cluster_health.look_again(cluster_id=cluster_id, now=self.moment)
         return self.done(lambda: self._checked(slug))
 
     def _checked(self, slug: str) -> ClusterRow:

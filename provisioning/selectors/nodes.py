@@ -69,23 +69,11 @@ def nodes_matching(actor: Actor, asked: NodeFilter) -> QuerySet[Node]:
 def cluster_stocks() -> list[ClusterStock]:
     """Of clusters that are reached over the network and still in the fleet."""
     rows = Cluster.objects.exclude(driver=LOCAL.driver).exclude(standing=ClusterStanding.REMOVED)
-    return [_cluster(row) for row in rows.order_by("slug")]
+    return [stock_of(row) for row in rows.order_by("slug")]
 
 
-def node_stocks(*, after: tuple[str, str], most: int) -> list[NodeStock]:
-    """Nodes that are there, by cluster and name, behind the named one. One query."""
-    slug, name = after
-    behind = Q(cluster__slug__gt=slug) | Q(cluster__slug=slug, name__gt=name)
-    return _stocks(Node.objects.filter(behind, gone_at=None).order_by("cluster__slug", "name"), most)
-
-
-def ailing_nodes(*, most: int) -> list[NodeStock]:
-    """Nodes that are there and not wholly in service. One query."""
-    found = Node.objects.filter(gone_at=None).exclude(standing=Standing.IN_SERVICE)
-    return _stocks(found.order_by("cluster__slug", "name"), most)
-
-
-def _cluster(row: Cluster) -> ClusterStock:
+def stock_of(row: Cluster) -> ClusterStock:
+    """A cluster's accelerators and how it stands and is. No query."""
     amounts = flat_capacity(row.capacity)
     names = sorted(name for name in amounts if name.startswith(_ACCELERATORS))
     return ClusterStock(
@@ -102,6 +90,19 @@ def _cluster(row: Cluster) -> ClusterStock:
             for name in names
         ),
     )
+
+
+def node_stocks(*, after: tuple[str, str], most: int) -> list[NodeStock]:
+    """Nodes that are there, by cluster and name, behind the named one. One query."""
+    slug, name = after
+    behind = Q(cluster__slug__gt=slug) | Q(cluster__slug=slug, name__gt=name)
+    return _stocks(Node.objects.filter(behind, gone_at=None).order_by("cluster__slug", "name"), most)
+
+
+def ailing_nodes(*, most: int) -> list[NodeStock]:
+    """Nodes that are there and not wholly in service. One query."""
+    found = Node.objects.filter(gone_at=None).exclude(standing=Standing.IN_SERVICE)
+    return _stocks(found.order_by("cluster__slug", "name"), most)
 
 
 def _stocks(rows: QuerySet[Node], most: int) -> list[NodeStock]:

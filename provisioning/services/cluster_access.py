@@ -14,9 +14,9 @@ from django.db import transaction
 from core import audit, scope
 from core.errors import Conflict, FieldError, Invalid, NotFound, Refused
 from core.queue import enqueue_on_commit
-from core.types import Actor, Json
-from provisioning.drivers.base import TellsNodes
-from provisioning.drivers.kubernetes.kubeconfig import Unusable, connection_of, parse_kubeconfig
+from core.types import Actor, Json, Reason
+from provisioning.drivers.base import DriverUnavailable, TellsNodes
+from provisioning.drivers.kubernetes.kubeconfig import MOST_BYTES, Unusable, connection_of, parse_kubeconfig
 from provisioning.drivers.places import Connection, Place
 from provisioning.drivers.registry import driver_at
 from provisioning.enums import TaskName
@@ -26,6 +26,7 @@ from provisioning.services.clusters import KUBERNETES, Registration, locked_clus
 from tenants.enums import PlatformPermission
 from tenants.permissions import authorize_platform
 
+MOST_UPLOADED: Final = MOST_BYTES
 BEARABLE: Final = frozenset({NO_STORAGE_CLASS})
 """What may be wanting while a cluster is taken in: it is mended on the cluster, and its health says so until then."""
 
@@ -68,6 +69,14 @@ def connection_from(given: Given) -> Connection:
         raise Invalid([FieldError(where, "unusable", str(error))]) from None
 
 
+def text_of(upload: bytes) -> str:
+    """A file that somebody gave, as text. Raises Invalid."""
+    try:
+        return upload.decode()
+    except UnicodeDecodeError:
+        raise Invalid([FieldError("kubeconfig", "unusable", "The file is no text, so it is no kubeconfig.")]) from None
+
+
 def examine(*, actor: Actor, registration: Registration) -> tuple[Finding, list[FieldError]]:
     """All that is wanting before it is taken in: on the cluster, and in what was said of it. Stores nothing."""
     authorize_platform(actor, PlatformPermission.OPERATE_FLEET)
@@ -104,8 +113,7 @@ def try_credentials(*, actor: Actor, slug: str, given: Given) -> Connection:
     classes = tuple(sorted(access.storage_classes.items()))
     place = Place(KUBERNETES, connection=connection, storage_classes=classes)
     _refuse_wanting(look(place, driver_at), access.cluster)
-    driver = driver_at(place)
-    if known and isinstance(driver, TellsNodes) and known.isdisjoint(node.uid for node in driver.nodes()):
+    if known and known.isdisjoint(_nodes_at(place)):
         message = f"These lead to another cluster: it has none of the {len(known)} nodes of {slug}."
         raise Conflict(message, code="another_cluster")
     return connection
@@ -135,6 +143,14 @@ def _completed(given: Given, access: ClusterAccess) -> Given:
         ca_pem=given.ca_pem or ("" if given.server else access.ca_pem),
         server_name=given.server_name or ("" if given.server else access.server_name),
     )
+
+
+def _nodes_at(place: Place) -> set[str]:
+    driver = driver_at(place)
+    try:
+        return {node.uid for node in driver.nodes()} if isinstance(driver, TellsNodes) else set()
+    except DriverUnavailable as error:
+        raise Refused([Reason("no_answer", str(error))]) from error
 
 
 def _refuse_wanting(finding: Finding, cluster: Cluster | None) -> None:

@@ -24,6 +24,8 @@ from tenants.enums import PlatformPermission
 from tenants.permissions import authorize_platform
 
 KUBERNETES: Final = "kubernetes"
+RESERVED: Final = frozenset({"new"})
+"""Words that addresses of pages have where a slug stands."""
 TIERS: Final = ("standard",)
 """Tiers of disk, each with a storage class of the cluster."""
 
@@ -146,6 +148,8 @@ def problems_of(registration: Registration) -> list[FieldError]:
     if not _SLUG.fullmatch(registration.slug):
         message = "A slug has 1 to 40 small letters, digits and hyphens, and none of these at an end."
         found.append(FieldError("slug", "malformed", message))
+    if registration.slug in RESERVED:
+        found.append(FieldError("slug", "reserved", f"No cluster is called {registration.slug}: choose another slug."))
     found += _problems_of_label(registration.label) + _problems_of_classes(registration.storage_classes)
     if not Region.objects.filter(slug=registration.region).exists():
         known = ", ".join(Region.objects.order_by("slug").values_list("slug", flat=True)) or "none"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from provisioning.drivers.registry import using
+from tests.fleet import answering
 from tests.provisioning import stage
 
 
@@ -24,3 +25,10 @@ def machine(clock):
     made = stage.Machine(clock)
     with using("local", made):
         yield made
+
+
+@pytest.fixture(autouse=True)
+def fleet():
+    """Clusters behind an API server, real or not, are well."""
+    with answering() as found:
+        yield found

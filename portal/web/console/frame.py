@@ -33,6 +33,7 @@ P = PlatformPermission
 _PAGES = (
     ("Tenants", "console-tenants", "building-2", P.VIEW_TENANTS),
     ("People", "console-people", "", P.MANAGE_TENANTS),
+    ("Clusters", "console-clusters", "", P.OPERATE_FLEET),
     ("Fleet", "console-fleet", "server", P.OPERATE_FLEET),
     ("Approvals", "console-approvals", "stamp", P.DECIDE_PLATFORM_APPROVAL),
     ("Policies", "console-policies", "", P.MANAGE_PLATFORM_POLICY),

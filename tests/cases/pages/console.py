@@ -9,11 +9,13 @@ from django.utils import timezone
 
 from core import scope
 from portal.identity import SESSION_IMPERSONATION
+from provisioning.models import Region
 from tenants.enums import PlatformRole
 from tenants.models import Membership
 from tenants.services import impersonations, memberships, quotas, standing
 from tests import governed, house
 from tests.cases.pages.acts import Act, Stage, rule_form
+from tests.fleet import registered
 
 
 def _act_for(found: Stage) -> Act:
@@ -89,7 +91,31 @@ def _erase(found: Stage) -> Act:
     return Act(_governor(found), {"person_id": found.tenant.people["alice"].pk}, form, changes=True)
 
 
+def _on_cluster(**form: object) -> Callable[[Stage], Act]:
+    def act(found: Stage) -> Act:
+        registered()
+        return Act(_governor(found), {"slug": "lab"}, form, founds=True)
+
+    return act
+
+
+def _new_cluster(found: Stage) -> Act:
+    form = {"slug": "frankfurt-1", "label": "Frankfurt 1", "region": "here", "server": "https://1.1.1.1", "token": "t"}
+    Region.objects.get_or_create(slug="here", defaults={"label": "Here"})
+    return Act(_governor(found), {}, dict(form), founds=True)
+
+
+_CLUSTER = "/console/clusters/<slug:slug>"
 SCENARIOS: dict[str, Callable[[Stage], Act]] = {
+    "/console/clusters/new": _new_cluster,
+    "/console/clusters/new/try": _new_cluster,
+    f"{_CLUSTER}/check": _on_cluster(),
+    f"{_CLUSTER}/change": _on_cluster(label="Hall 2", storage_class="fast"),
+    f"{_CLUSTER}/cordon": _on_cluster(),
+    f"{_CLUSTER}/uncordon": _on_cluster(),
+    f"{_CLUSTER}/drain": _on_cluster(),
+    f"{_CLUSTER}/remove": _on_cluster(),
+    f"{_CLUSTER}/credentials": _on_cluster(token="new"),
     "/console/tenants/<slug:slug>/act-for/<uuid:person_id>": _act_for,
     "/acting/end": _end_acting,
     "/console/found": lambda found: Act(_governor(found), form=_CYGNUS, founds=True),
