@@ -62,6 +62,7 @@ class Cluster(UUIDModel):
     inventory_at = models.DateTimeField(null=True, blank=True)
     active = models.BooleanField(default=True)
     standing = models.CharField(max_length=12, choices=choices(ClusterStanding), default=ClusterStanding.SERVING)
+    standing_since = models.DateTimeField(null=True, blank=True)
     health = models.CharField(max_length=12, choices=choices(ClusterHealth), default=ClusterHealth.UNKNOWN)
     health_reason = models.JSONField(null=True, blank=True)
     version = models.CharField(max_length=40, default="", blank=True)

@@ -16,9 +16,9 @@ from core.acts import Source, SourceKind
 from core.errors import Refused
 from core.queue import enqueue_on_commit
 from core.types import Actor, Json, Reason, system_actor
-from provisioning.enums import MAY_RUN, ClusterStanding, State, TaskName, VolumeState
+from provisioning.enums import MAY_RUN, ClusterStanding, State, TaskName
 from provisioning.models import Cluster, ClusterAccess, Node, Volume, Workload
-from provisioning.services import awaiting, inventory
+from provisioning.services import awaiting, inventory, lost_disks
 from provisioning.services.clusters import locked_cluster, ref_of
 from provisioning.services.transitions import locked, transition
 from provisioning.services.wishes import end
@@ -59,8 +59,8 @@ def remove(*, actor: Actor, slug: str, force: bool = False, now: datetime) -> Cl
     if left and not force:
         raise Refused([_in_use(cluster, left)], ref=ref_of(cluster))
     before: dict[str, Json] = {"standing": str(cluster.standing)}
-    cluster.standing, cluster.active = ClusterStanding.REMOVED, False
-    cluster.save(update_fields=["standing", "active"])
+    cluster.standing, cluster.standing_since, cluster.active = ClusterStanding.REMOVED, now, False
+    cluster.save(update_fields=["standing", "standing_since", "active"])
     ClusterAccess.objects.filter(cluster=cluster).delete()
     after: dict[str, Json] = {"standing": str(cluster.standing), "leaked": left}
     audit.record(actor, "cluster.removed", ref_of(cluster), now=now, before=before, after=after)
@@ -83,6 +83,9 @@ def follow(*, now: datetime) -> int:
         nodes_of = set(Node.objects.filter(cluster__in=emptied, gone_at=None).values_list("cluster_id", flat=True))
     for cluster_id in nodes_of:
         inventory.take_inventory(cluster_id=cluster_id, nodes=(), now=now)
+    for cluster in clusters:
+        if _is_removed(cluster):
+            lost_disks.write_off(cluster, now=now)
     return sum(_follow(workload, cluster, now) for workload, cluster in found)
 
 
@@ -107,8 +110,8 @@ def _follow(found: Workload, cluster: Cluster, now: datetime) -> bool:
 def _set(actor: Actor, slug: str, standing: ClusterStanding, verb: str, now: datetime) -> Cluster:
     cluster = locked_cluster(actor, slug)
     before: dict[str, Json] = {"standing": str(cluster.standing)}
-    cluster.standing = standing
-    cluster.save(update_fields=["standing"])
+    cluster.standing, cluster.standing_since = standing, now
+    cluster.save(update_fields=["standing", "standing_since"])
     audit.record(actor, verb, ref_of(cluster), now=now, before=before, after={"standing": str(standing)})
     enqueue_on_commit(TaskName.SWEEP_CLUSTERS)
     return cluster
@@ -117,7 +120,7 @@ def _set(actor: Actor, slug: str, standing: ClusterStanding, verb: str, now: dat
 def _left(cluster: Cluster) -> dict[str, Json]:
     """What would be left there; empty where nothing is."""
     workloads = Workload.objects.filter(cluster=cluster, state__in=MAY_RUN).order_by("pk")
-    disks = Volume.objects.filter(cluster=cluster, state__in=(VolumeState.PRESENT, VolumeState.KEPT))
+    disks = Volume.objects.filter(cluster=cluster, state__in=lost_disks.DISKS)
     running, kept = workloads.count(), disks.count()
     if not running and not kept:
         return {}

@@ -159,7 +159,7 @@ def _keep_volume(workload: Workload, at: datetime) -> None:
         organization_id=workload.organization_id, workload_id=workload.pk, at=at, components=[Component.DISK]
     )
     kept = duration("VOLUME_KEPT") if workload.volume.state == VolumeState.PRESENT else None
-    Volume.objects.filter(pk=workload.volume_id).update(
+    Volume.objects.filter(pk=workload.volume_id).exclude(state=VolumeState.PURGED).update(
         state=VolumeState.KEPT, deleted_at=at, purge_after=at + kept if kept else at
     )
 

@@ -9,6 +9,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from billing.models import UsageSession
 from core import scope
 from core.errors import Conflict, Forbidden, NotFound, Refused
 from core.models import AuditEvent
@@ -17,11 +18,12 @@ from provisioning.drivers.base import DriverUnavailable, Unauthorized
 from provisioning.drivers.places import Place
 from provisioning.enums import ClusterHealth, ClusterStanding, State
 from provisioning.errors import NotAdmitted
-from provisioning.models import Cluster, ClusterAccess, Image
+from provisioning.models import Cluster, ClusterAccess, Image, Volume
 from provisioning.reconciler import reconcile
 from provisioning.selectors.specs import places_in_use
 from provisioning.services import cluster_health, cluster_standing, wishes
 from tenants.enums import PlatformRole
+from tenants.models import Quota
 from tests import house
 from tests.fleet import GOOD, SERVER, Looked, registered
 from tests.provisioning import stage
@@ -183,6 +185,34 @@ class TestRemove:
         assert not any(lab.cluster.used.values())
         stage.wish(lab.tenant, "alice", wishes.delete, running, lab.clock())
         assert lab.turn(running).state == State.DELETED
+
+    def test_disks_that_are_left_behind_are_billed_until_then_and_gone(self, lab):
+        """One of a workload that runs, one of a stopped workload, one of a deleted one."""
+        running, stopped, deleted = (lab.turn(stage.launch(lab.tenant, shape="cpu-4")) for _ in range(3))
+        stage.wish(lab.tenant, "alice", wishes.stop, stopped, lab.clock())
+        stage.wish(lab.tenant, "alice", wishes.delete, deleted, lab.clock())
+        lab.turn(stopped)
+        lab.turn(deleted)
+        removed_at = lab.clock.pass_(minutes=10)
+        lab.act(cluster_standing.remove, force=True)
+
+        for _ in range(2):
+            cluster_standing.follow(now=lab.clock.pass_(minutes=1))
+
+        with lab.tenant.scope():
+            assert set(Volume.objects.values_list("state", flat=True)) == {"purged"}
+            disks = UsageSession.objects.filter(component="disk")
+            ends = {disk.workload_id: disk.during.upper for disk in disks}
+            assert {running.pk: removed_at, stopped.pk: removed_at} == {
+                key: end for key, end in ends.items() if key != deleted.pk
+            }
+            assert AuditEvent.objects.filter(verb="volume.lost").count() == 3
+        for workload in (running, stopped):
+            lab.turn(workload)
+            stage.wish(lab.tenant, "alice", wishes.delete, workload, lab.clock())
+            assert lab.turn(workload).volume.state == "purged"
+        with lab.tenant.scope():
+            assert not Quota.objects.filter(used__gt=0).exists()
 
     def test_twice_is_told(self, lab):
         lab.act(cluster_standing.remove)
