@@ -86,7 +86,10 @@ def sweep_clusters(**_: object) -> None:
 
 @shared_task(name=TaskName.CHECK_CLUSTER)
 def check_cluster(*, cluster_id: str, **_: object) -> None:
-    cluster_health.check_cluster(cluster_id=UUID(cluster_id), drivers=driver_at, now=timezone.now())
+    """What answers is asked for its nodes too: a cluster that was just taken in offers them at once."""
+    found = cluster_health.look_again(cluster_id=UUID(cluster_id), now=timezone.now())
+    if found is not None and found.seen is not None:
+        sweeping.list_nodes(cluster_id=UUID(cluster_id), drivers=driver_at, clock=timezone.now)
 
 
 @shared_task(name=TaskName.SWEEP_QUOTAS)

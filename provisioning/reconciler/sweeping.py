@@ -99,18 +99,29 @@ def sweep_inventory(*, drivers: Drivers, clock: Clock) -> int:
 
     The time of a list is that of the question: what was asked earlier and answered later is old.
     """
-    answered = 0
-    for cluster in Cluster.objects.exclude(driver=LOCAL.driver).filter(active=True):
-        try:
-            driver = drivers(place_of(cluster))
-            if isinstance(driver, TellsNodes):
-                asked_at = clock()
-                answered += inventory.take_inventory(cluster_id=cluster.pk, nodes=driver.nodes(), now=asked_at)
-        except DriverUnavailable as error:
-            log.warning("no_inventory", cluster=cluster.slug, error=str(error))
-        except Exception:
-            log.exception("inventory_failed", cluster=cluster.slug)
-    return answered
+    clusters = Cluster.objects.exclude(driver=LOCAL.driver).filter(active=True)
+    return sum(
+        list_nodes(cluster_id=cluster_id, drivers=drivers, clock=clock)
+        for cluster_id in clusters.values_list("pk", flat=True)
+    )
+
+
+def list_nodes(*, cluster_id: UUID, drivers: Drivers, clock: Clock) -> bool:
+    """Ask one cluster. Whatever comes of it, the next one is asked too."""
+    cluster = Cluster.objects.filter(pk=cluster_id, active=True).first()
+    if cluster is None:
+        return False
+    try:
+        driver = drivers(place_of(cluster))
+        if not isinstance(driver, TellsNodes):
+            return False
+        asked_at = clock()
+        return inventory.take_inventory(cluster_id=cluster.pk, nodes=driver.nodes(), now=asked_at)
+    except DriverUnavailable as error:
+        log.warning("no_inventory", cluster=cluster.slug, error=str(error))
+    except Exception:
+        log.exception("inventory_failed", cluster=cluster.slug)
+    return False
 
 
 def sweep_volumes(*, drivers: Drivers, clock: Clock) -> int:

@@ -31,7 +31,7 @@ OWNERS = (*ORGANIZATION, *RULES, "/invoice", "/audit", "/organization/sign-in")
 CONSOLE = (
     "/console/",
     "/console/tenants/borealis",
-    *(f"/console/{name}" for name in ("people", "fleet", "approvals", "policies", "audit")),
+    *(f"/console/{name}" for name in ("people", "clusters", "clusters/new", "fleet", "approvals", "policies", "audit")),
 )
 DOOR = (
     "/join",

@@ -22,7 +22,14 @@ from tests import governed, house
 
 pytestmark = pytest.mark.django_db
 
-PAGES = ("/console/", "/console/tenants/borealis", "/console/approvals", "/console/fleet")
+PAGES = (
+    "/console/",
+    "/console/tenants/borealis",
+    "/console/approvals",
+    "/console/fleet",
+    "/console/clusters",
+    "/console/clusters/new",
+)
 
 
 @pytest.fixture

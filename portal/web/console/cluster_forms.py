@@ -48,7 +48,7 @@ class CredentialsForm(forms.Form):
         label="or as text",
         required=False,
         widget=Unshown(attrs={"rows": 5, "spellcheck": "false"}),
-        help_text="What `kubectl config view --raw --minify` shows.",
+        help_text="What “kubectl config view --raw --minify” shows.",
     )
     context = forms.CharField(required=False, max_length=253, help_text="Empty: its current one.")
     server = forms.CharField(required=False, max_length=300, help_text="Such as https://10.0.0.1:6443.")
