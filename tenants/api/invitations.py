@@ -20,7 +20,7 @@ from tenants.enums import Permission
 from tenants.models import Invitation as InvitationRow
 from tenants.permissions import authorize
 from tenants.selectors import organization_of
-from tenants.selectors.places import invitations_visible_to
+from tenants.selectors.places import invitations_visible_to, leads_somewhere
 from tenants.services import invitations
 from tenants.services.invitation_mail import link_of
 
@@ -47,7 +47,7 @@ class Invitations(Endpoint):
     )
     def get(self, request: Request) -> HttpResponse:
         rows = invitations_visible_to(self.actor)
-        if not rows.exists():
+        if not leads_somewhere(self.actor, Permission.VIEW_MEMBERS):
             authorize(self.actor, Permission.VIEW_MEMBERS, organization_of(self.actor))
         rows = self._in_state(rows, self.filters(InvitationFilters).state)
         return self.page(rows, lambda found: [place_outputs.invitation(row, self.moment) for row in found])

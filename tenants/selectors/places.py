@@ -104,6 +104,12 @@ def invitations_visible_to(actor: Actor) -> QuerySet[Invitation]:
     return rows.filter(_places_led(actor, Permission.VIEW_MEMBERS))
 
 
+def leads_somewhere(actor: Actor, permission: Permission) -> bool:
+    """Whether the actor holds the permission on any team or project of its organisation."""
+    teams = Team.objects.filter(teams_filter(actor, permission))
+    return teams.exists() or Project.objects.filter(projects_filter(actor, permission)).exists()
+
+
 def invitation_by_secret(secret: str) -> tuple[UUID, UUID] | None:
     """(organisation id, invitation id) of a presented secret. Asked before a tenant is known."""
     with connection.cursor() as cursor:
