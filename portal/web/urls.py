@@ -8,7 +8,7 @@ from portal.web import account, approvals, quotas, switch, tokens, usage, volume
 from portal.web.audit.urls import urlpatterns as audit_urls
 from portal.web.console import approvals as console_approvals
 from portal.web.console import audit as console_audit
-from portal.web.console import fleet, governing, impersonation, people
+from portal.web.console import fleet, governing, impersonation, isolation, people
 from portal.web.console import policies as console_policies
 from portal.web.console import tenants as console_tenants
 from portal.web.console.cluster_urls import urlpatterns as cluster_urls
@@ -84,6 +84,9 @@ urlpatterns = [
     path("console/people/<uuid:person_id>", people.person, name="console-person"),
     path("console/people/<uuid:person_id>/erase", people.person_erase, name="console-person-erase"),
     *cluster_urls,
+    path("console/isolation", isolation.isolation, name="console-isolation"),
+    path("console/isolation/<uuid:report_id>", isolation.isolation_report, name="console-isolation-report"),
+    path("console/isolation/<uuid:report_id>/report.json", isolation.isolation_file, name="console-isolation-file"),
     path("console/found", governing.found, name="console-found"),
     path("console/tenants/<slug:slug>/owner", governing.invite_owner, name="console-invite-owner"),
     path("console/tenants/<slug:slug>/suspend", governing.suspend, name="console-suspend"),

@@ -48,6 +48,10 @@ def using(name: str, driver: WorkloadDriver) -> Iterator[None]:
             _instead[name] = before
 
 
+def driver_names() -> tuple[str, ...]:
+    return tuple(_MAKERS)
+
+
 def _local(_: Place) -> WorkloadDriver:
     if not settings.STEELYARD["LOCAL_DRIVER_ALLOWED"]:
         raise ImproperlyConfigured("The local driver runs workloads on this machine: production refuses it.")

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.urls import URLPattern, URLResolver, get_resolver
 from rest_framework.views import APIView
 
 from core.api.endpoint import Endpoint
 from core.api.shapes import contract_of
 from core.routes import ANONYMOUS, AUTHENTICATED, declared
 from core.types import NOBODY, Actor, ActorKind
+from portal.isolation.routes import PACKAGES, patterns
 from tenants.enums import Permission, PlatformPermission
 
-FOREIGN = re.compile(r"^(allauth|django|drf_spectacular|whitenoise)\.")
 METHODS = ("get", "post", "put", "patch", "delete")
 VERB = re.compile(r"^[a-z_]+\.[a-z_]+$")
 
@@ -34,21 +33,12 @@ class Served:
         return f"{self.method.upper()} {self.path}"
 
 
-def patterns(resolver: URLResolver | None = None, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
-    for entry in (resolver or get_resolver()).url_patterns:
-        path = prefix + str(entry.pattern)
-        if isinstance(entry, URLResolver):
-            yield from patterns(entry, path)
-        else:
-            yield path, entry
-
-
 def served() -> list[Served]:
     """Every route and method of ours; the packages that we mount guard themselves."""
     return [
         Served(path, method, entry.callback)
         for path, entry in patterns()
-        if not FOREIGN.match(entry.callback.__module__)
+        if not PACKAGES.match(entry.callback.__module__)
         for method in _methods(entry.callback)
     ]
 

@@ -29,6 +29,7 @@ GLOBAL_TABLES = {
     "provisioning.AcceleratorType",
     "provisioning.Shape",
     "provisioning.Image",
+    "portal.IsolationReport",
 }
 PLAIN_ORGANIZATION = {
     "core.AuditEvent",

@@ -32,6 +32,7 @@ CONSOLE = (
     "/console/",
     "/console/tenants/borealis",
     *(f"/console/{name}" for name in ("people", "clusters", "clusters/new", "fleet", "approvals", "policies", "audit")),
+    "/console/isolation",
 )
 DOOR = (
     "/join",

@@ -17,15 +17,15 @@ from core import scope
 from core.models import AuditEvent
 from core.routes import ANONYMOUS
 from core.types import PLATFORM_ORGANIZATION_ID
+from portal.isolation.routes import Address, patterns
 from tenants.models import Project, Quota
 from tenants.services import quotas
 from tests import house
 from tests.api.ask import UNKNOWN, send
-from tests.architecture.test_routes import patterns
 from tests.cases.pages import SCENARIOS
 from tests.cases.pages.acts import Act, Stage
 from tests.house import Tenant
-from tests.isolation.walk import Address, addresses
+from tests.isolation.walk import addresses
 from tests.oidc import running_name_server
 from tests.provisioning import stage
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from core.routes import ANONYMOUS
+from portal.isolation.routes import Address
 from portal.middleware.closed import STILL_TAKEN
 from tenants.enums import PlatformPermission, PlatformRole
 from tests import house
 from tests.isolation import walk
-from tests.isolation.walk import Address
 from tests.isolation.web_role import owner_login
 from tests.isolation.world import rows_of
 

@@ -9,15 +9,14 @@ from django.test import Client
 from django.urls import path
 
 from core.routes import ANONYMOUS, AUTHENTICATED, route
+from portal.isolation.routes import PACKAGES, Address, patterns
 from portal.middleware.door import FOREIGN_ROUTES
 from portal.urls import handler404, handler500
 from portal.urls import urlpatterns as portals
 from tenants.enums import Permission, PlatformPermission
 from tenants.roles import permissions_of
 from tests import house
-from tests.architecture.test_routes import FOREIGN, patterns
 from tests.isolation import walk
-from tests.isolation.walk import Address
 
 ADDRESSES = [pytest.param(one, id=str(one)) for one in walk.addresses()]
 ROLES = {"victor": "viewer", "alice": "developer", "olivia": "owner"}
@@ -152,7 +151,7 @@ class TestTheDoor:
 
 
 def test_the_routes_of_packages_are_a_listed_set():
-    theirs = {entry.name for _, entry in patterns() if FOREIGN.match(entry.callback.__module__)}
+    theirs = {entry.name for _, entry in patterns() if PACKAGES.match(entry.callback.__module__)}
 
     assert theirs - FOREIGN_ROUTES == {
         "account_email",

@@ -14,12 +14,12 @@ from django.utils import timezone
 from core import scope
 from core.errors import ScopeRequired
 from portal.celery import app as celery
+from portal.isolation.routes import Address
 from provisioning import tasks
 from provisioning.services import entries
 from tests import house
 from tests.isolation import hostile, walk
 from tests.isolation.hostile import Dropped
-from tests.isolation.walk import Address
 from tests.isolation.web_role import django_logged_in_as, owner_login
 from tests.isolation.world import forget_denials, rows_of, words_of
 

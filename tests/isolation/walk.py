@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache
 from typing import cast
 
@@ -12,125 +10,53 @@ from django.http import HttpResponse
 from django.test import Client
 
 from core.api.shapes import contract_of
-from core.routes import ANONYMOUS, Route, declared
+from core.routes import ANONYMOUS
+from portal.isolation import routes
+from portal.isolation.routes import Address
 from tenants.api.place_inputs import ClosingInput
 from tests import house
 from tests.api.ask import send
-from tests.architecture.test_routes import FOREIGN, patterns
 from tests.house import Tenant
-from tests.isolation.world import CATALOGUE, Ids
-
-_PARAMETER = re.compile(r"<(?:[a-z]+:)?([a-z_]+)>")
-_READS = ("get",)
-_WRITES = ("post", "put", "patch", "delete")
+from tests.isolation.world import Ids
 
 
-@dataclass(frozen=True)
-class Address:
-    path: str
-    method: str
-    callback: Callable[..., object]
-
-    def __str__(self) -> str:
-        return f"{self.method.upper()} {self.path}"
-
-    @property
-    def is_api(self) -> bool:
-        return self.path.startswith("/api/")
-
-    @property
-    def view(self) -> type | None:
-        return getattr(self.callback, "cls", None)
-
-    @property
-    def route(self) -> Route:
-        found = declared(self.callback, self.method)
-        assert found is not None, self
-        return found
-
-    @property
-    def parameters(self) -> list[str]:
-        return _PARAMETER.findall(self.path)
-
-    @property
-    def names_an_object(self) -> bool:
-        return bool(set(self.parameters) - CATALOGUE)
-
-    @property
-    def filters(self) -> frozenset[str]:
-        handler = getattr(self.view, self.method, None)
-        return getattr(handler, "query_names", frozenset({"project", "volume", "month", "actor", "mine", "before"}))
-
-    def of(self, ids: Ids) -> str:
-        return _PARAMETER.sub(lambda found: str(ids[found[1]]), self.path)
-
-    def body(self, tenant: Tenant, ids: Ids) -> object:
-        """A body that means something, about this tenant's things."""
-        if self.view is None:
-            return None
-        contract = contract_of(getattr(self.view, self.method))
-        example = contract.input.example if contract and contract.input else None
-        if self.path == "/api/v1/memberships":
-            example = {**(example or {}), "user": str(ids["member_id"])}
-        if self.path == "/api/v1/quotas" and self.method == "post":
-            return {**_A_QUOTA, "scope": {"kind": "user", "id": str(ids["member_id"])}}
-        if self.path == "/api/v1/quota-requests":
-            return {**_A_WISH, "quota": str(ids["quota_id"])}
-        if isinstance(example, dict) and "project" in example:
-            return {**example, "project": f"{tenant.organization.slug}/{ids['project_slug']}"}
-        if contract and contract.input is ClosingInput:
-            return {"slug": tenant.organization.slug}
-        return example
+def filters(one: Address) -> frozenset[str]:
+    handler = getattr(one.view, one.method, None)
+    return getattr(handler, "query_names", frozenset({"project", "volume", "month", "actor", "mine", "before"}))
 
 
-@cache
-def addresses() -> tuple[Address, ...]:
-    return tuple(
-        Address(f"/{path}", method, entry.callback)
-        for path, entry in patterns()
-        if not FOREIGN.match(entry.callback.__module__) and "^" not in path
-        for method in _methods(entry.callback)
-    )
+def body(one: Address, tenant: Tenant, ids: Ids) -> object:
+    """A body that means something, about this tenant's things."""
+    example = one.example
+    if one.path == "/api/v1/memberships":
+        example = {**(example or {}), "user": str(ids["member_id"])}
+    if one.path == "/api/v1/quotas" and one.method == "post":
+        return {**_A_QUOTA, "scope": {"kind": "user", "id": str(ids["member_id"])}}
+    if one.path == "/api/v1/quota-requests":
+        return {**_A_WISH, "quota": str(ids["quota_id"])}
+    if isinstance(example, dict) and "project" in example:
+        return {**example, "project": f"{tenant.organization.slug}/{ids['project_slug']}"}
+    contract = contract_of(getattr(one.view, one.method))
+    return {"slug": tenant.organization.slug} if contract and contract.input is ClosingInput else example
 
 
-def _methods(callback: Callable[..., object]) -> tuple[str, ...]:
-    view = getattr(callback, "cls", None)
-    if view is not None:
-        return tuple(name for name in (*_READS, *_WRITES) if hasattr(view, name))
-    return _page_methods(callback)
-
-
-def _page_methods(callback: Callable[..., object]) -> tuple[str, ...]:
-    """What `require_GET` and its like say, asked of the decorated view itself."""
-    allowed = _allowed(callback)
-    return tuple(name.lower() for name in ("GET", "POST") if name in allowed)
-
-
-def _allowed(callback: Callable[..., object]) -> set[str]:
-    found: object = callback
-    while found is not None:
-        for cell in getattr(found, "__closure__", None) or ():
-            content = cell.cell_contents
-            if isinstance(content, list | tuple) and content and set(content) <= {"GET", "POST", "HEAD", "PUT"}:
-                return set(content)
-        found = getattr(found, "__wrapped__", None)
-    raise AssertionError(f"{callback} does not say which methods it takes.")
+addresses = cache(routes.addresses)
 
 
 def reads() -> list[Address]:
     """What is read about somebody's things; what everybody may read (the API's description, health) is left out."""
     public = [one for one in addresses() if one.route.permission == ANONYMOUS and not one.route.scoped]
-    return [one for one in addresses() if one.method in _READS and one not in public]
+    return [one for one in addresses() if one.reads and one not in public]
 
 
 def writes() -> list[Address]:
-    return [one for one in addresses() if one.method in _WRITES]
+    return [one for one in addresses() if not one.reads]
 
 
 def ask(client: Client, one: Address, tenant: Tenant, ids: Ids, query: str = "") -> HttpResponse:
     path = one.of(ids) + query
     if one.view is not None:
-        return cast(HttpResponse, send(client, one.method, path, one.body(tenant, ids)))
+        return cast(HttpResponse, send(client, one.method, path, body(one, tenant, ids)))
     return cast(HttpResponse, client.get(path) if one.method == "get" else client.post(path, form(one, ids)))
 
 
@@ -206,7 +132,7 @@ def queries(one: Address, ids: Ids) -> Iterator[str]:
     yield ""
     if one.method != "get" or one.names_an_object:
         return
-    for name in sorted(one.filters & {"project", "workload", "volume", "owner", "actor", "user"}):
+    for name in sorted(filters(one) & {"project", "workload", "volume", "owner", "actor", "user"}):
         yield f"?{name}={ids['project_id'] if name == 'project' else ids['workload_id']}"
         if name == "project":
             yield f"?{name}={ids['organization_slug']}/{ids['project_slug']}"

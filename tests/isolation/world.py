@@ -169,11 +169,8 @@ def _ids(tenant: Tenant, project: str, running: Workload, gone: Workload) -> Ids
         "slug": tenant.organization.slug,
         "person_id": next(iter(tenant.people.values())).pk,
         "month": timezone.now().strftime("%Y-%m"),
+        "report_id": tenant.organization.pk,
     }
-
-
-CATALOGUE = {"region_id", "accelerator_id", "shape_id", "image_id", "cluster_id", "sku_id", "book_id", "month"}
-"""Names in addresses that mean the same for everybody."""
 
 
 def key_of(model: type[models.Model]) -> str:

@@ -38,6 +38,7 @@ _PAGES = (
     ("Approvals", "console-approvals", "stamp", P.DECIDE_PLATFORM_APPROVAL),
     ("Policies", "console-policies", "", P.MANAGE_PLATFORM_POLICY),
     ("Audit", "console-audit", "scroll-text", P.VIEW_PLATFORM_AUDIT),
+    ("Isolation", "console-isolation", "shield-check", P.VIEW_PLATFORM_AUDIT),
 )
 """Label, route, icon, permission; in the order of the navigation. On a phone, what has an icon is always at hand."""
 
