@@ -15,12 +15,12 @@ from portal.models import IsolationReport
 _SIDES = {"stranger": "Strangers", "platform": "The platform’s people", "anonymous": "Visitor"}
 _ROLES = {"project_admin": "project admin", "anonymous": "anybody"}
 _QUESTIONS = {
-    "secured": "Row-level security on and forced",
-    "owned": "Not the web role’s own",
+    "secured": "Row-level security forced",
+    "owned": "Not owned by the web role",
     "no_context": "Empty without a context",
-    "foreign_read": "Shows no foreign row",
-    "foreign_change": "Lets none be changed or removed",
-    "foreign_insert": "Takes none in",
+    "foreign_read": "No foreign row shown",
+    "foreign_change": "None changed or removed",
+    "foreign_insert": "None taken in",
 }
 _CHECKS = {
     "web_role_is_weak": "The web role cannot bypass row-level security, make roles or databases",
@@ -51,7 +51,7 @@ def shown(report: IsolationReport, verdict: Verdict, *, running: str) -> dict[st
         "packages": about["addresses_of_packages"],
         "failures": [_failure(_mapping(one)) for one in _items(document["failures"])],
         "sides": _sides(callers),
-        "columns": [_role(name) for name in callers],
+        "columns": [{"label": _role(name), "edge": place in _edges(callers)} for place, name in enumerate(callers)],
         "areas": _areas(_mapping(document["routes"]), callers),
         "questions": [_QUESTIONS[name] for name in QUESTIONS],
         "tables": [_table(name, _mapping(row)) for name, row in sorted(_mapping(document["tables"]).items())],
@@ -63,6 +63,13 @@ def shown(report: IsolationReport, verdict: Verdict, *, running: str) -> dict[st
 def _sides(callers: Sequence[str]) -> list[dict[str, object]]:
     """Headings above the columns: how many each spans."""
     return [{"label": side, "span": len(list(names))} for side, names in groupby(callers, _side)]
+
+
+def _edges(callers: Sequence[str]) -> frozenset[int]:
+    """Places of the callers with which another side begins."""
+    return frozenset(
+        place for place, name in enumerate(callers) if place == 0 or _side(name) != _side(callers[place - 1])
+    )
 
 
 def _side(name: str) -> str:
@@ -96,17 +103,18 @@ def _area(route: str) -> tuple[bool, str]:
 
 def _route(name: str, row: Mapping[str, Json], callers: Sequence[str]) -> dict[str, object]:
     method, _, path = name.partition(" ")
-    answers = _mapping(row["answers"])
+    answers, edges = _mapping(row["answers"]), _edges(callers)
+    cells = [_cell(str(answers[caller])) if caller in answers else _NOTHING for caller in callers]
     return {
         "method": method,
         "path": path,
         "permission": row["permission"],
-        "cells": [_cell(str(answers[caller])) if caller in answers else _NOTHING for caller in callers],
+        "cells": [{**cell, "edge": place in edges} for place, cell in enumerate(cells)],
     }
 
 
 _NOTHING = {"outcome": "", "word": "", "why": ""}
-_WORDS = {Expected.MAY: "may", Expected.MAY_NOT: "may not"}
+_WORDS = {Expected.MAY: "may", Expected.MAY_NOT: "no"}
 
 
 def _cell(answer: str) -> dict[str, str]:
