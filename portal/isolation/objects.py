@@ -70,6 +70,7 @@ OF_EVERYBODY: Mapping[str, Sort] = {
     "shape_id": Sort("provisioning.Shape", {"active": True}),
     "image_id": Sort("provisioning.Image", {"active": True}),
     "cluster_id": Sort("provisioning.Cluster", {"active": True}),
+    "cluster_slug": Sort("provisioning.Cluster", {"active": True}, value="slug"),
     "sku_id": Sort("billing.Sku"),
     "book_id": Sort("billing.PriceBook"),
 }
@@ -78,6 +79,10 @@ OF_THE_PLATFORM: Mapping[str, Sort] = {
     "report_id": Sort("portal.IsolationReport"),
 }
 """What the platform alone has; on its own routes a name means this first."""
+
+
+_SLUGS = {"/project/": "project_slug", "/clusters/": "cluster_slug"}
+"""Of what a plain `slug` is one, by the word before it; else of an organisation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,7 @@ class Objects:
 
     def _one(self, address: Address, name: str, of_platform: bool) -> Found | None:
         if name == "slug":
-            name = "project_slug" if "/project/" in address.path else "organization_slug"
+            name = next((sort for part, sort in _SLUGS.items() if part in address.path), "organization_slug")
         if of_platform and name in self.platform:
             return self.platform[name]
         if of_platform and name in OF_THE_PLATFORM:
