@@ -126,6 +126,7 @@ class ApprovalKind(models.TextChoices):
     QUOTA = "quota"
     PRICE = "price"
     CREDIT = "credit"
+    MOVE = "move"
 
 
 class ApprovalState(models.TextChoices):

@@ -87,6 +87,20 @@ def limit_at(limit: int, raised_until: datetime | None, falls_to: int | None, no
     return falls_to if falls_to is not None and raised_until is not None and now >= raised_until else limit
 
 
+def reaches(bounds: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The strictest of the bounds of each resource."""
+    found: dict[str, int] = {}
+    for resource, bound in bounds:
+        found[resource] = min(found.get(resource, bound), bound)
+    return found
+
+
+def most_of(resource: str, bounds: Mapping[str, int]) -> int | None:
+    """How much a place can hold under these; None: no limit. What bounds all accelerators bounds each model of them."""
+    whole = resource.partition("/")[0]
+    return min((bounds[name] for name in (resource, whole) if name in bounds), default=None)
+
+
 def _refusal(line: QuotaLine, asked: int) -> Reason | None:
     after = line.used + asked
     most = line.limit + line.borrow_limit

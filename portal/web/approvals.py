@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from tenants.models import Approval
 
 _PER_PAGE = 25
+_PAGES = frozenset({"workload", "project"})
+"""Kinds of things that have a page under their own name."""
 _MOST_WAITING = 50
 
 
@@ -114,7 +116,7 @@ def _shown(rows: Sequence[Approval], actor: Actor) -> list[Shown]:
             else "",
             approve_url=reverse("approval-approve", args=[row.pk]),
             refuse_url=reverse("approval-refuse", args=[row.pk]),
-            subject_url=reverse("workload", args=[row.subject_id]) if row.subject_kind == "workload" else "",
+            subject_url=reverse(row.subject_kind, args=[row.subject_id]) if row.subject_kind in _PAGES else "",
             titles=titles,
         )
         for row in rows

@@ -26,6 +26,7 @@ _STATES: Mapping[str, tuple[str, str]] = {
 _TITLES: Mapping[str, str] = {
     ApprovalKind.LAUNCH: "Launch {}",
     ApprovalKind.QUOTA: "Change the quota {}",
+    ApprovalKind.MOVE: "Move {} to another team",
     ApprovalKind.PRICE: "Change the price {}",
     ApprovalKind.CREDIT: "Give credit to {}",
 }
@@ -36,7 +37,7 @@ _LABELS: Mapping[str, str] = {
     "price_per_hour": "Price",
     "max_lifetime_seconds": "Longest life",
 }
-_UNSHOWN = frozenset({"shape", "accelerators"})
+_UNSHOWN = frozenset({"shape", "accelerators", "from_team_id", "to_team_id"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from core.api.fields import ReferenceOutput
+from core.api.fields import ReasonOutput, ReferenceOutput
 from tenants.enums import DataClass, Environment, Permission, Role, Standing
 from tenants.models import Membership, Project
 
@@ -49,6 +49,13 @@ class ProjectOutput(serializers.Serializer[object]):
     team = ReferenceOutput(allow_null=True)
     created_at = serializers.DateTimeField()
     closed_at = serializers.DateTimeField(allow_null=True)
+
+
+class MoveAskedOutput(ProjectOutput):
+    """The project as it is, while a move to another team waits."""
+
+    approval = serializers.UUIDField()
+    waits = ReasonOutput(many=True, help_text="Why the move needs approval.")
 
 
 class PersonOutput(serializers.Serializer[object]):

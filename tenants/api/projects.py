@@ -11,10 +11,11 @@ from core.api.endpoint import Endpoint
 from core.api.shapes import shape
 from core.routes import route
 from tenants.api import outputs
-from tenants.api.outputs import ProjectOutput
+from tenants.api.outputs import MoveAskedOutput, ProjectOutput
 from tenants.api.place_inputs import NewProjectInput, ProjectChangeInput
-from tenants.enums import Permission
+from tenants.enums import ApprovalKind, Permission
 from tenants.selectors import organization_of, project_for, projects_with
+from tenants.selectors.approvals import open_about
 from tenants.services import projects
 from tenants.services.projects import ProjectFacts
 
@@ -55,16 +56,34 @@ class Project(Endpoint):
         return self.show(str(project_id))
 
     @route(permission=Permission.MANAGE_PROJECT, verb="project.changed")
-    @shape(summary="Change a project", input=ProjectChangeInput, output=ProjectOutput, versioned=True, refuses=True)
+    @shape(
+        summary="Change a project",
+        input=ProjectChangeInput,
+        output=ProjectOutput,
+        versioned=True,
+        refuses=True,
+        answers={202: "Changed but for the team: the move waits for approval."},
+        other_outputs={202: MoveAskedOutput},
+    )
     def patch(self, request: Request, project_id: UUID) -> HttpResponse:
-        """A move to another team needs the right over both; a lower data class `manage_organization`."""
+        """A move to another team needs the right over both; a lower data class `manage_organization`.
+
+        A move that would let the project hold more than a rule on changes of quota lets one person add waits for
+        somebody else's approval: 202, with why. The rest is changed.
+        """
+        changes = self.read(ProjectChangeInput).as_dict()
         changed = projects.change(
             actor=self.actor,
             project_id=project_id,
-            changes=self.read(ProjectChangeInput).as_dict(),
+            changes=changes,
             expected_version=self.expected_version(),
             now=self.moment,
         )
+        if changes.get("team_id", changed.team_id) != changed.team_id:
+            asked = open_about(ApprovalKind.MOVE, changed.pk, now=self.moment)
+            assert asked is not None
+            told = outputs.project(changed) | {"approval": asked.pk, "waits": asked.payload["reasons"]}
+            return self.accepted(told, location=f"/api/v1/approvals/{asked.pk}", version=changed.version)
         return self.one(changed.version, lambda: outputs.project(changed))
 
     @route(permission=Permission.MANAGE_PROJECT, verb="project.closed")

@@ -72,6 +72,12 @@ def latest_approval(kind: str, subject_id: UUID) -> Approval | None:
     return Approval.objects.filter(kind=kind, subject_id=subject_id).order_by("-pk").first()
 
 
+def open_about(kind: str, subject_id: UUID, *, now: datetime) -> Approval | None:
+    """What waits about an object that the caller may see."""
+    rows = Approval.objects.filter(kind=kind, subject_id=subject_id, state=ApprovalState.OPEN, expires_at__gt=now)
+    return rows.first()
+
+
 def decisions_on(approval_ids: Iterable[UUID]) -> dict[UUID, list[ApprovalDecision]]:
     """Who said what, oldest first, by approval."""
     found: dict[UUID, list[ApprovalDecision]] = {}

@@ -13,7 +13,7 @@ from core.queue import enqueue_on_commit
 from core.types import Actor
 from tenants.enums import ApprovalKind
 from tenants.models import Approval
-from tenants.services import quota_raises
+from tenants.services import project_moves, quota_raises
 
 Effect = Callable[[Approval, Actor, datetime], None]
 
@@ -37,4 +37,5 @@ def _wake_workload(approval: Approval, _actor: Actor, _now: datetime) -> None:
 EFFECTS: Mapping[ApprovalKind, Effect] = {
     ApprovalKind.LAUNCH: _wake_workload,
     ApprovalKind.QUOTA: quota_raises.follow_approval,
+    ApprovalKind.MOVE: project_moves.follow_approval,
 }

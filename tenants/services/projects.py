@@ -13,14 +13,15 @@ from django.db.models import F, QuerySet
 from core import audit
 from core.errors import FieldError, Invalid, NotFound, Refused, Stale
 from core.names import fault_in_name
-from core.types import Actor, Json, Reason
-from tenants.enums import DataClass, Environment, Permission, Resource
+from core.types import Actor, Json, ObjectRef, Reason
+from tenants.enums import ApprovalKind, DataClass, Environment, Permission, Resource
 from tenants.models import Invitation, Organization, Project, Quota, Team
 from tenants.permissions import authorize
 from tenants.selectors import projects_with
 from tenants.selectors.places import holders_of, teams_visible_to
-from tenants.services import names
-from tenants.services.quota_holds import follow_move
+from tenants.services import approvals, names
+from tenants.services.changes import deciders_of
+from tenants.services.project_moves import carry_out, count_alone, needs_of_move, payload_of, raises_of
 from tenants.services.standing import refuse_closed
 
 FIRST_QUOTAS = (
@@ -96,6 +97,8 @@ def change(
 ) -> Project:
     """Change some of a project's facts, by the names of ProjectFacts. A move to another team needs both teams' rights.
 
+    A move that lets it hold more than a rule lets one person add waits for approval (`open_about` finds it), and the
+    rest is changed. Raises Conflict while a move of it waits already.
     Whoever holds a role on the old team loses what it gave here, at once. A lower data class frees the project from
     rules of the organisation, so that needs the right over the organisation.
     """
@@ -106,16 +109,14 @@ def change(
     if _RANKS.index(facts.data_class) < _RANKS.index(project.data_class):
         authorize(actor, Permission.MANAGE_ORGANIZATION, project.organization)
     before = _told(project)
-    moves = facts.team_id != project.team_id
-    if moves:
-        project.team = _moved(actor, project, facts.team_id)
+    after: dict[str, Json] = {}
+    if facts.team_id != project.team_id:
+        after = _move(actor, project, _moved(actor, project, facts.team_id), now)
     project.name, project.cost_centre = facts.name.strip(), facts.cost_centre.strip()
     project.environment, project.data_class = facts.environment, facts.data_class
     project.version += 1
-    project.save(update_fields=["name", "environment", "data_class", "cost_centre", "team", "version"])
-    if moves:
-        follow_move(project.organization_id)
-    audit.record(actor, "project.changed", project.ref, now=now, before=before, after=_told(project))
+    project.save(update_fields=["name", "environment", "data_class", "cost_centre", "version"])
+    audit.record(actor, "project.changed", project.ref, now=now, before=before, after=_told(project) | after)
     return project
 
 
@@ -138,6 +139,7 @@ def shut(projects: list[Project], now: datetime) -> None:
     """Close these and revoke the invitations to them, for an act that records itself."""
     for project in projects:
         project.closed_at = now
+        approvals.void_open(kind=ApprovalKind.MOVE, subject_id=project.pk, now=now)
         project.version += 1
         project.save(update_fields=["closed_at", "version"])
     open_ones = Invitation.objects.filter(project__in=projects, accepted_at=None, revoked_at=None)
@@ -205,6 +207,30 @@ def _moved(actor: Actor, project: Project, team_id: UUID | None) -> Team | None:
     team = _team(actor, team_id)
     authorize(actor, Permission.MANAGE_TEAM, team or project.organization)
     return team
+
+
+def _move(actor: Actor, project: Project, team: Team | None, now: datetime) -> dict[str, Json]:
+    """Move it, or ask for approval of the move. What the audit log is told of the request."""
+    raises = raises_of(project, team, now)
+    needs = needs_of_move(project, raises)
+    if not needs:
+        approvals.void_open(kind=ApprovalKind.MOVE, subject_id=project.pk, now=now)
+        carry_out(project, team)
+        count_alone(raises)
+        return {}
+    asked = approvals.write(
+        actor=actor,
+        request=approvals.Request(
+            kind=ApprovalKind.MOVE,
+            subject=ObjectRef("project", str(project.pk), project.name),
+            place=project.organization,
+            payload=payload_of(project, team, raises, needs),
+            rule=", ".join(dict.fromkeys(need.rule.slug for need in needs)),
+            needed=deciders_of(needs),
+        ),
+        now=now,
+    )
+    return {"team_asked": team.slug if team else None, "approval": str(asked.pk)}
 
 
 def _merged(project: Project, changes: Mapping[str, str | UUID | None]) -> ProjectFacts:

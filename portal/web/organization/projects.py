@@ -17,8 +17,9 @@ from core.routes import route
 from core.types import Actor
 from portal.web.organization.asking import asked, refused, show, uuid_of
 from portal.web.organization.forms import ProjectFactsForm, ProjectForm
-from tenants.enums import Environment, Permission
+from tenants.enums import ApprovalKind, Environment, Permission
 from tenants.permissions import authorize, holds, permissions_on
+from tenants.selectors.approvals import open_about
 from tenants.selectors.places import members_here, projects_counted, teams_visible_to
 from tenants.services import projects
 from tenants.services.projects import ProjectFacts
@@ -79,17 +80,19 @@ def project_change(request: HttpRequest, project_id: UUID) -> HttpResponse:
     words = form.cleaned_data
     changes = {name: words[name] for name in ("name", "environment", "data_class", "cost_centre")}
     version = request.POST.get("version", "")
+    wanted = uuid_of(words["team"])
     try:
-        projects.change(
+        changed = projects.change(
             actor=actor,
             project_id=project_id,
-            changes=changes | {"team_id": uuid_of(words["team"])},
+            changes=changes | {"team_id": wanted},
             expected_version=int(version) if version.isdigit() else None,
             now=timezone.now(),
         )
     except SteelyardError as error:
         return _detail(request, project_id, form=form, status=show(form, error, request))
-    messages.success(request, "Saved.")
+    waits = changed.team_id != wanted
+    messages.success(request, "Saved. The move waits for somebody else's approval." if waits else "Saved.")
     return redirect("project", project_id=project_id)
 
 
@@ -139,10 +142,19 @@ def _detail(
         "members_url": reverse("members"),
         "form": (form or _facts_form(actor, project)) if may else None,
         "reasons": reasons or [],
+        "move": _move_waiting(project),
         "change_url": reverse("project-change", args=[project.pk]),
         "close_url": reverse("project-close", args=[project.pk]) if may else "",
     }
     return render(request, "portal/organization/project.html", context, status=status)
+
+
+def _move_waiting(project: Project) -> dict[str, object] | None:
+    asked = open_about(ApprovalKind.MOVE, project.pk, now=timezone.now())
+    if asked is None:
+        return None
+    reasons = [reason["message"] for reason in asked.payload["reasons"]]
+    return {"to": asked.payload["to"], "reasons": reasons, "expires_at": asked.expires_at}
 
 
 def _project(actor: Actor, project_id: UUID) -> Project:
