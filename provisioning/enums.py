@@ -29,6 +29,7 @@ class DesiredState(StrEnum):
 class Kind(StrEnum):
     WORKSPACE = "workspace"
     JOB = "job"
+    CLUSTER = "cluster"
 
 
 class Outcome(StrEnum):
@@ -42,7 +43,10 @@ class Outcome(StrEnum):
 
 
 class ImageKind(StrEnum):
+    """What an image is made for: a cluster's says which framework it runs. A command runs in any."""
+
     JUPYTERLAB = "jupyterlab"
+    RAY = "ray"
 
 
 class CapacityKind(StrEnum):

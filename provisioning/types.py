@@ -45,10 +45,20 @@ class JobSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterSpec:
+    """A Ray cluster, as its image says. `nodes`: how many, each on a shape of its own; the first is its head."""
+
+    nodes: int
+
+    def as_json(self) -> dict[str, Json]:
+        return {"nodes": self.nodes}
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadSpec:
     """What a person asks for. `name` empty: the platform proposes one. `volume_id`: a kept disk to bring back.
 
-    `job`: what a job runs; None for every other kind.
+    `job`: what a job runs, `cluster`: how large a cluster is; None for every other kind.
 
     `preemptible`: it may be ended, to start again later, where it stands on quota that its lender wants back.
     """
@@ -63,10 +73,13 @@ class WorkloadSpec:
     labels: Mapping[str, str] = field(default_factory=dict)
     preemptible: bool = False
     job: JobSpec | None = None
+    cluster: ClusterSpec | None = None
 
     @property
     def replicas(self) -> int:
         """How many of its shape it takes."""
+        if self.cluster is not None:
+            return self.cluster.nodes
         return 1 if self.job is None else self.job.workers
 
     def as_json(self) -> dict[str, Json]:
@@ -79,6 +92,7 @@ class WorkloadSpec:
             "labels": dict(self.labels),
             "preemptible": self.preemptible,
             "job": None if self.job is None else self.job.as_json(),
+            "cluster": None if self.cluster is None else self.cluster.as_json(),
         }
 
 
@@ -140,6 +154,8 @@ class ClusterFacts:
     """Takes new work at all."""
     standing: str = ClusterStanding.SERVING
     out_of_service: Mapping[str, int] = field(default_factory=dict)
+    offers: frozenset[str] = frozenset()
+    """What is installed on it: kuberay, kueue, …"""
 
     def schedulable(self, resource: str) -> int:
         return max(self.capacity.get(resource, 0) - self.out_of_service.get(resource, 0), 0)

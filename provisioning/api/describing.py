@@ -109,6 +109,7 @@ class WorkloadOutput(WorkloadRowOutput):
     )
     labels = serializers.DictField(child=serializers.CharField())
     preemptible = serializers.BooleanField(help_text="It may end where its lender wants borrowed quota back.")
+    nodes = serializers.IntegerField(allow_null=True, help_text="Of a cluster; null for all else.")
     job = JobOutput(allow_null=True, help_text="What a job runs; null for all else.")
     cluster = serializers.CharField()
     simulated = serializers.BooleanField()

@@ -40,6 +40,7 @@ WORKLOAD = {
     "env": {"TEAM": "vision"},
     "labels": {"experiment": "baseline"},
     "preemptible": False,
+    "nodes": None,
     "job": None,
     "cluster": "local",
     "simulated": True,

@@ -14,7 +14,7 @@ from provisioning.api.jobs import JobInput
 from provisioning.jobs import job_of
 from provisioning.selectors.listing import VolumeFilter, WorkloadFilter
 from provisioning.services.reading import MOST_LINES
-from provisioning.types import WorkloadSpec
+from provisioning.types import ClusterSpec, WorkloadSpec
 
 _PROJECT_HELP = "Id or organization/project."
 _FOLLOW_HELP = "`true` is answered 307: go where it leads for a stream."
@@ -44,6 +44,7 @@ class Launch:
     preemptible: bool = False
     justification: str = ""
     job: Mapping[str, object] | None = None
+    nodes: int | None = None
 
     @property
     def spec(self) -> WorkloadSpec:
@@ -58,6 +59,7 @@ class Launch:
             labels=dict(self.labels),
             preemptible=self.preemptible,
             job=None if self.job is None else job_of(self.job),
+            cluster=None if self.nodes is None else ClusterSpec(self.nodes),
         )
 
 
@@ -97,6 +99,13 @@ class LaunchInput(Input[Launch]):
         required=False, help_text="It may be ended, to start again later, where its lender wants borrowed quota back."
     )
     job = JobInput(required=False, allow_null=True)
+    nodes = Whole(
+        min_value=1,
+        max_value=64,
+        required=False,
+        allow_null=True,
+        help_text="Needed by the kind `cluster`: how many, each on a shape of its own; the first is the head.",
+    )
     justification = Text(
         max_length=1000, required=False, allow_blank=True, help_text="Why, for whoever has to approve it."
     )

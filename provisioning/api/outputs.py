@@ -13,6 +13,7 @@ from uuid import UUID
 from billing.types import MICRO, Cost, Hourly
 from core.money import Money, minor_digits, plain, settle
 from core.types import Reason
+from provisioning.enums import Kind
 from provisioning.models import AcceleratorType, Condition, Image, Region, Volume, Workload
 from provisioning.selectors.catalogue import OfferedShape
 from provisioning.selectors.launching import Preview, QuotaShown
@@ -134,6 +135,7 @@ def workload(
         "env": env,
         "labels": row.spec.get("labels") or {},
         "preemptible": row.preemptible,
+        "nodes": row.replicas if row.kind == Kind.CLUSTER else None,
         "job": row.spec.get("job"),
         "cluster": row.cluster.slug,
         "simulated": row.cluster.simulated_accelerators and row.shape.accelerator_count > 0,

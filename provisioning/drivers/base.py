@@ -56,7 +56,8 @@ class RunSpec:
     """Everything a driver may know of a workload.
 
     `command`: what a job runs in the image, word by word; empty for what serves until it is stopped. `workers`: how
-    many run it at once, each with these sizes; they begin together and end together.
+    many run it at once, each with these sizes; they begin together and end together. `framework`: what a cluster runs
+    (ray); its `workers` are all its nodes, the head among them.
     """
 
     workload_id: UUID
@@ -73,6 +74,7 @@ class RunSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     workers: int = 1
+    framework: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,7 @@ class Cluster(UUIDModel):
             healthy=self.active and self.standing == ClusterStanding.SERVING,
             standing=self.standing,
             out_of_service=dict(self.out_of_service),
+            offers=frozenset(self.offers.get("installed", ())),
         )
 
 

@@ -14,7 +14,7 @@ from core.errors import FieldError, Invalid
 from core.types import Actor, ActorKind
 from provisioning.admission import decide
 from provisioning.durations import duration
-from provisioning.enums import Kind, State
+from provisioning.enums import ImageKind, Kind, State
 from provisioning.jobs import nonsense as job_nonsense
 from provisioning.models import Image, Shape, Volume, Workload
 from provisioning.naming import NAME_RULE, free_name, is_label, is_name, is_variable
@@ -30,7 +30,15 @@ from tenants.types import Claim, Ladder, QuotaBook, QuotaLine
 if TYPE_CHECKING:
     from tenants.models import Project
 
-NAME_BASE = {Kind.WORKSPACE: "notebook", Kind.JOB: "job"}
+NAME_BASE = {Kind.WORKSPACE: "notebook", Kind.JOB: "job", Kind.CLUSTER: "cluster"}
+IMAGES: dict[Kind, frozenset[str]] = {
+    Kind.WORKSPACE: frozenset({ImageKind.JUPYTERLAB}),
+    Kind.CLUSTER: frozenset({ImageKind.RAY}),
+}
+"""What each kind runs; a kind that is not named runs in any image."""
+NEEDS = {ImageKind.RAY.value: "kuberay"}
+"""What a cluster must have installed for an image of that kind."""
+_MOST_NODES = 64
 _MOST_VARIABLES, _LONGEST_VALUE, _LARGEST_DISK = 64, 4096, 65_536
 _MOST_LABELS, _LONGEST_LABEL = 32, 120
 
@@ -88,6 +96,8 @@ def chosen(actor: Actor, project: Project, spec: WorkloadSpec, now: datetime) ->
         errors.append(FieldError("shape", "unknown", f"There is no shape {spec.shape!r}."))
     if image is None:
         errors.append(FieldError("image", "unknown", f"There is no image {spec.image!r}."))
+    elif spec.kind in set(Kind) and image.kind not in IMAGES.get(Kind(spec.kind), {image.kind}):
+        errors.append(FieldError("image", "wrong_kind", f"{image.label} does not run a {spec.kind}. Choose another."))
     if spec.volume_id is not None and volume is None:
         errors.append(FieldError("volume", "unknown", "There is no such disk to bring back in this project."))
     if errors or shape is None or image is None:
@@ -159,7 +169,10 @@ def _asked(
     prices = picked.prices
     places = cluster_facts()
     here = [each for each in places if each.region == picked.shape.region.slug]
-    clusters = tuple(each for each in places if picked.image.reference_on(each.driver))
+    needed = NEEDS.get(picked.image.kind)
+    clusters = tuple(
+        each for each in places if picked.image.reference_on(each.driver) and (needed is None or needed in each.offers)
+    )
     if picked.volume is not None:
         clusters = tuple(each for each in clusters if each.id == picked.volume.cluster_id)
     return Asked(
@@ -229,6 +242,12 @@ def _nonsense_of_kind(spec: WorkloadSpec) -> Iterator[FieldError]:
         yield FieldError("job", "missing" if missing else "not_a_job", words)
     if spec.job is not None:
         yield from job_nonsense(spec.job)
+    if (spec.kind == Kind.CLUSTER) != (spec.cluster is not None):
+        missing = spec.cluster is None
+        words = "A cluster says how many nodes it has." if missing else "Only a cluster has nodes: choose that kind."
+        yield FieldError("cluster", "missing" if missing else "not_a_cluster", words)
+    if spec.cluster is not None and not 1 <= spec.cluster.nodes <= _MOST_NODES:
+        yield FieldError("cluster.nodes", "out_of_range", f"A cluster has 1 to {_MOST_NODES} nodes.")
 
 
 def _kept_volume(actor: Actor, project: Project, spec: WorkloadSpec) -> Volume | None:

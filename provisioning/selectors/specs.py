@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from provisioning.drivers.base import RunSpec
 from provisioning.drivers.places import LOCAL, NOWHERE, Place
-from provisioning.enums import ClusterStanding
+from provisioning.enums import ClusterStanding, Kind
 from provisioning.models import Cluster, ClusterAccess, Workload
 
 
@@ -27,6 +27,7 @@ def spec_of(workload: Workload, *, variables: bool = True) -> RunSpec:
         env=dict(workload.env) if variables else {},
         command=() if job is None else job.command,
         workers=workload.replicas,
+        framework=workload.image.kind if workload.kind == Kind.CLUSTER else "",
     )
 
 

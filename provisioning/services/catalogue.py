@@ -12,6 +12,7 @@ from django.db import transaction
 from core import audit
 from core.errors import FieldError, Forbidden, Invalid, NotFound
 from core.types import Actor, Json, ObjectRef
+from provisioning.enums import ImageKind
 from provisioning.models import AcceleratorType, Cluster, Image, Region, Shape
 from provisioning.models.catalogue import flat_capacity
 from tenants.enums import PlatformPermission, PlatformRole
@@ -37,12 +38,13 @@ class ShapeOffer:
 
 @dataclass(frozen=True, slots=True)
 class ImageOffer:
-    """`reference`: this machine's word; `oci_reference`: what clusters pull."""
+    """`reference`: this machine's word; `oci_reference`: what clusters pull; `kind`: what it is made for."""
 
     slug: str
     label: str
     reference: str = ""
     oci_reference: str = ""
+    kind: str = ImageKind.JUPYTERLAB
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,9 @@ def _publish_image(image: ImageOffer) -> Image:
     """A reference that is not given stays as it was."""
     given = {"reference": image.reference, "oci_reference": image.oci_reference}
     named = {name: value for name, value in given.items() if value}
-    row, _ = Image.objects.update_or_create(slug=image.slug, defaults={"label": image.label, "active": True, **named})
+    row, _ = Image.objects.update_or_create(
+        slug=image.slug, defaults={"label": image.label, "kind": image.kind, "active": True, **named}
+    )
     return row
 
 

@@ -12,7 +12,7 @@ from core.errors import FieldError, Forbidden, Invalid, NotFound, Stale
 from core.money import Money
 from core.types import Actor, Reason
 from provisioning.durations import duration
-from provisioning.enums import DesiredState, State, VolumeState
+from provisioning.enums import DesiredState, Kind, State, VolumeState
 from provisioning.errors import NameTaken, NotAdmitted, WrongState
 from provisioning.models import Workload
 from provisioning.naming import NAME_CONSTRAINT, NAME_RULE, is_name
@@ -25,7 +25,7 @@ from provisioning.services.holdings import claim_of
 from provisioning.services.ruled import note_observed, price_of_launch, set_limits
 from provisioning.services.shares import queue_or_wait
 from provisioning.services.transitions import locked, transition
-from provisioning.types import Move, Verdict, WorkloadSpec
+from provisioning.types import ClusterSpec, Move, Verdict, WorkloadSpec
 from tenants.enums import ApprovalState, Permission
 from tenants.selectors import organization_of
 from tenants.types import Claim
@@ -270,6 +270,7 @@ def _spec_of(workload: Workload) -> WorkloadSpec:
         labels=dict(workload.spec.get("labels") or {}),
         preemptible=workload.preemptible,
         job=workload.job,
+        cluster=ClusterSpec(workload.replicas) if workload.kind == Kind.CLUSTER else None,
     )
 
 

@@ -26,6 +26,7 @@ from provisioning.drivers.places import Connection, Place
 from tests.drivers.rig import SETTLED, a_spec, until
 
 CLASS: Final = "steelyard-tests"
+PATIENCE_S: Final = 60.0  # what an operator made goes with the garbage collector, which may be busy
 DOOMED: Final = {
     "fake-kubelet/ready-after": "60",
     "fake-kubelet/fail-after": "0.1",
@@ -87,19 +88,19 @@ class KubeRig:
 
     def started(self, spec: RunSpec) -> Observation:
         self.present(spec)
-        seen = until(lambda: self.driver.observe(spec), lambda o: o.ready or o.phase in SETTLED)
+        seen = until(lambda: self.driver.observe(spec), lambda o: o.ready or o.phase in SETTLED, seconds=PATIENCE_S)
         assert seen.ready, seen
         return seen
 
     def stopped(self, spec: RunSpec) -> Observation:
-        return until(lambda: self.driver.ensure_stopped(spec), lambda o: o.phase in SETTLED)
+        return until(lambda: self.driver.ensure_stopped(spec), lambda o: o.phase in SETTLED, seconds=PATIENCE_S)
 
     def failed(self, spec: RunSpec) -> Observation:
         self.present(spec)
         return until(lambda: self.driver.observe(spec), lambda o: o.phase is Phase.FAILED)
 
     def absent(self, spec: RunSpec) -> Observation:
-        return until(lambda: self.driver.ensure_absent(spec), lambda o: o.phase is Phase.ABSENT)
+        return until(lambda: self.driver.ensure_absent(spec), lambda o: o.phase is Phase.ABSENT, seconds=PATIENCE_S)
 
     def until_ended(self, stray: Stray) -> Observation:
         return until(lambda: self.driver.end_stray(stray), lambda o: o.phase in SETTLED)
@@ -231,9 +232,9 @@ class KubeRig:
 
         def noted(spec: RunSpec, place: Place, incarnation: str) -> Json:
             manifest = written(spec, place, incarnation)
-            template = part(manifest, "spec", "template")
-            part(template, "metadata")["annotations"] = self.notes.get(spec.workload_id, {})
-            part(template, "spec")["nodeSelector"] = dict(self.nodes)
+            for template in _templates(manifest):
+                part(template, "metadata")["annotations"] = self.notes.get(spec.workload_id, {})
+                part(template, "spec")["nodeSelector"] = dict(self.nodes)
             return manifest
 
         with patch.object(runs, "manifest", noted):
@@ -258,3 +259,10 @@ def api_server_of(kubeconfig: Path) -> int | None:
 
 def _of(spec: RunSpec) -> str:
     return f"{WORKLOAD}={spec.workload_id}"
+
+
+def _templates(manifest: Json) -> list[Json]:
+    """Of the pods that it makes."""
+    head = part(manifest, "spec", "headGroupSpec", "template")
+    workers = [part(group, "template") for group in rows(manifest, "spec", "workerGroupSpecs")]
+    return [head, *workers] if head else [part(manifest, "spec", "template")]

@@ -32,15 +32,24 @@ from provisioning.drivers.base import (
 from provisioning.drivers.kubernetes import activity, logs, starting, status, tunnel
 from provisioning.drivers.kubernetes.capabilities import capabilities_of
 from provisioning.drivers.kubernetes.client import Api, Forbidden, Refused
-from provisioning.drivers.kubernetes.names import CLUSTER, MAKERS, MANAGED_BY, VOLUME, claim_of, namespace_of
+from provisioning.drivers.kubernetes.names import (
+    CLUSTER,
+    MAKERS,
+    MANAGED_BY,
+    VOLUME,
+    WORKSPACE,
+    claim_of,
+    form_of,
+    namespace_of,
+)
 from provisioning.drivers.kubernetes.namespaces import Ground
 from provisioning.drivers.kubernetes.nodes import nodes_of
 from provisioning.drivers.kubernetes.objects import path
 from provisioning.drivers.kubernetes.reading import Json, text
 from provisioning.drivers.kubernetes.record import Record, Stage
-from provisioning.drivers.kubernetes.servers import PORT
+from provisioning.drivers.kubernetes.servers import PORT, port_of
 from provisioning.drivers.kubernetes.settling import Settled, finish, settle
-from provisioning.drivers.kubernetes.view import Overtaken, Spot, View, end, look, pods_of, write
+from provisioning.drivers.kubernetes.view import Overtaken, Spot, View, end, head_of, look, pods_of, write
 from provisioning.drivers.places import Place
 from provisioning.inventory import NodeFacts
 
@@ -85,7 +94,7 @@ class KubernetesDriver:
     def endpoint_of(self, spec: RunSpec) -> Endpoint | None:
         """A socket of this process: what connects to it goes through the API server to the pod's loopback."""
         pod = None if spec.command else self._serving(Spot.of(spec))
-        return None if pod is None else Endpoint(unix_socket=str(self._socket(pod)))
+        return None if pod is None else Endpoint(unix_socket=str(self._socket(pod, port_of(form_of(spec)))))
 
     def logs(self, spec: RunSpec, *, tail: int) -> tuple[str, ...]:
         view = look(self.api, Spot.of(spec))
@@ -102,10 +111,12 @@ class KubernetesDriver:
         return logs.after(self.api, pods[0], mark, whole=whole) if pods else LogPiece((), mark)
 
     def activity(self, spec: RunSpec, *, now: datetime) -> ActivityReading:
+        if form_of(spec) != WORKSPACE:
+            raise ProbeFailed("what a cluster does is not measured yet")
         pod = self._serving(Spot.of(spec))
         if pod is None:
             raise ProbeFailed("the server is not running")
-        return activity.read(self._socket(pod), now=now)
+        return activity.read(self._socket(pod, PORT), now=now)
 
     def ensure_volume_absent(self, *, project_id: UUID, volume_id: UUID) -> None:
         namespace, selector = namespace_of(project_id), f"{VOLUME}={volume_id}"
@@ -203,15 +214,14 @@ class KubernetesDriver:
         return replace(settled, clear=False)
 
     def _serving(self, spot: Spot) -> Json | None:
-        pods = pods_of(self.api, spot)
-        pod = pods[-1] if pods else None
+        pod = head_of(pods_of(self.api, spot), spot.form)
         if pod is None or text(pod, "metadata", "deletionTimestamp"):
             return None
         return pod if status.verdict(pod, served=True).phase is Phase.RUNNING else None
 
-    def _socket(self, pod: Json) -> Path:
+    def _socket(self, pod: Json, port: int) -> Path:
         assert self.place.connection is not None
-        return tunnel.socket_to(self.place.connection, pod, PORT)
+        return tunnel.socket_to(self.place.connection, pod, port)
 
     def _all_of_ours(self) -> list[Json]:
         selector = f"{MANAGED_BY}=steelyard,{CLUSTER}={self.place.cluster_id or ''}"

@@ -39,19 +39,21 @@ class Owner:
 
 WORKSPACE: Final = "workspace"
 JOB: Final = "job"
-OWNERS: Final = {WORKSPACE: Owner("StatefulSet", "ws"), JOB: Owner("Job", "job")}
+RAY: Final = "ray"
+OWNERS: Final = {WORKSPACE: Owner("StatefulSet", "ws"), JOB: Owner("Job", "job"), RAY: Owner("RayCluster", "ray")}
+"""By the form of a workload: its kind, of a cluster its framework."""
 
 
 MAKERS: Final = tuple(owner.kind for owner in OWNERS.values())
 
 
-def owner_of(kind: str) -> Owner:
-    """Objects of an earlier version say nothing of their kind: they are workspaces."""
-    return OWNERS.get(kind, OWNERS[WORKSPACE])
+def owner_of(form: str) -> Owner:
+    """Objects of an earlier version say nothing of their form: they are workspaces."""
+    return OWNERS.get(form, OWNERS[WORKSPACE])
 
 
-def name_of_run(kind: str, workload_id: UUID) -> str:
-    return f"{owner_of(kind).prefix}-{workload_id.hex}"
+def name_of_run(form: str, workload_id: UUID) -> str:
+    return f"{owner_of(form).prefix}-{workload_id.hex}"
 
 
 def set_of(workload_id: UUID) -> str:
@@ -85,9 +87,13 @@ def labels_of_volume(spec: RunSpec, cluster_id: UUID | None) -> dict[str, str]:
 
 
 def labels_of_workload(spec: RunSpec, cluster_id: UUID | None) -> dict[str, str]:
-    return labels_of_volume(spec, cluster_id) | {WORKLOAD: str(spec.workload_id)} | labels_of_kind(spec.kind)
+    return labels_of_volume(spec, cluster_id) | {WORKLOAD: str(spec.workload_id)} | labels_of_form(form_of(spec))
 
 
-def labels_of_kind(kind: str) -> dict[str, str]:
+def labels_of_form(form: str) -> dict[str, str]:
     """Nothing for a workspace, whose objects have never said it."""
-    return {} if kind == WORKSPACE else {KIND: kind}
+    return {} if form == WORKSPACE else {KIND: form}
+
+
+def form_of(spec: RunSpec) -> str:
+    return spec.framework or spec.kind

@@ -19,8 +19,14 @@ _PLURALS: Final = {
     "StatefulSet": "statefulsets",
     "Job": "jobs",
     "Service": "services",
+    "RayCluster": "rayclusters",
 }
-_GROUPS: Final = {"NetworkPolicy": "networking.k8s.io/v1", "StatefulSet": "apps/v1", "Job": "batch/v1"}
+_GROUPS: Final = {
+    "NetworkPolicy": "networking.k8s.io/v1",
+    "StatefulSet": "apps/v1",
+    "Job": "batch/v1",
+    "RayCluster": "ray.io/v1",
+}
 
 
 def path(kind: str, namespace: str = "", name: str = "") -> str:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from provisioning.drivers.base import RunSpec
-from provisioning.drivers.kubernetes import jobs, workspaces
-from provisioning.drivers.kubernetes.names import JOB
+from provisioning.drivers.kubernetes import jobs, rays, workspaces
+from provisioning.drivers.kubernetes.names import JOB, RAY, WORKSPACE, form_of
 from provisioning.drivers.kubernetes.reading import Json
 from provisioning.drivers.places import Place
+
+_MANIFESTS: Final[dict[str, Callable[[RunSpec, Place, str], Json]]] = {
+    WORKSPACE: workspaces.workspace,
+    JOB: jobs.job,
+    RAY: rays.cluster,
+}
 
 
 def manifest(spec: RunSpec, place: Place, incarnation: str) -> Json:
     """The one object that makes a run's pods; with it they go."""
-    return jobs.job(spec, place, incarnation) if spec.kind == JOB else workspaces.workspace(spec, place, incarnation)
+    return _MANIFESTS[form_of(spec)](spec, place, incarnation)
 
 
 def companions(spec: RunSpec, place: Place) -> tuple[Json, ...]:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from provisioning.drivers.jupyterlab import OPTIONS
+from provisioning.drivers.kubernetes.names import RAY
 
 PORT: Final = 8888
+DASHBOARD: Final = 8265
 HOME: Final = "/home/work"
 
 
@@ -48,3 +50,8 @@ JUPYTERLAB: Final = Server(
     probe=_asked("/api/status"),
     kernels=True,
 )
+
+
+def port_of(form: str) -> int:
+    """Where the server of that form of workload listens on its pod's loopback."""
+    return DASHBOARD if form == RAY else PORT

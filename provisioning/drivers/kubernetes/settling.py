@@ -20,6 +20,7 @@ from provisioning.drivers.kubernetes.view import (
     View,
     end,
     events_of,
+    head_of,
     let_go,
     node_of,
     pods_of,
@@ -176,8 +177,7 @@ def _seen(api: Api, spot: Spot, view: View, pods: list[Json]) -> tuple[Verdict, 
     record = view.record
     assert record is not None
     if not spot.runs_command:
-        node = node_of(api, pods[-1])
-        return status.verdict(pods[-1], served=record.served, node_ready=node.reports), node
+        return _seen_of_server(api, spot, record, pods)
     nodes = [Node(reports=True) if status.is_over(pod) else node_of(api, pod) for pod in pods]
     verdicts = [status.verdict_of_command(pod, node_ready=node.reports) for pod, node in zip(pods, nodes, strict=True)]
     expected = number(view.set, "spec", "parallelism") or len(pods)
@@ -185,12 +185,26 @@ def _seen(api: Api, spot: Spot, view: View, pods: list[Json]) -> tuple[Verdict, 
     return status.together(verdicts, expected=expected), silent
 
 
+def _seen_of_server(api: Api, spot: Spot, record: Record, pods: list[Json]) -> tuple[Verdict, Node]:
+    """Of what serves: a cluster lives and ends with its head, and is bound when all its nodes were."""
+    head = head_of(pods, spot.form)
+    if head is None:
+        return Verdict(Phase.STARTING), Node(reports=True)
+    node = node_of(api, head)
+    seen = status.verdict(head, served=record.served, node_ready=node.reports)
+    if len(pods) == 1 or seen.phase in OVER:
+        return seen, node
+    others = [status.verdict(pod, served=True) for pod in pods if pod is not head]
+    return status.with_others(seen, others), node
+
+
 def _tail(api: Api, spot: Spot, view: View, seen: Verdict) -> tuple[str, ...]:
     """The last words of who failed; of a job that is done, those of its first worker."""
     if not view.pods or seen.phase not in (Phase.FAILED, Phase.SUCCEEDED):
         return ()
     if not spot.runs_command:
-        return logs.last_words(api, view.pods[-1])
+        head = head_of(view.pods, spot.form)
+        return logs.last_words(api, head) if head is not None else ()
     speaker = next((pod for pod in view.pods if status.exit_code_of(pod) == seen.exit_code), view.pods[0])
     lines = logs.last_words(api, speaker, lines=LINES_OF_A_JOB)
     while sum(map(len, lines)) > MOST_OF_A_JOB:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 from uuid import uuid4
 
 from provisioning.drivers.base import Phase, Reason, RunSpec
@@ -16,6 +17,10 @@ from provisioning.drivers.kubernetes.reading import Json, part, text
 from provisioning.drivers.kubernetes.record import Record, Stage
 from provisioning.drivers.kubernetes.view import Overtaken, Spot, write
 from provisioning.drivers.places import Place
+
+_MISSING: Final = {
+    "RayCluster": Reason("kuberay_missing", "This cluster has no KubeRay, which Ray clusters need."),
+}
 
 
 def refusal(refused: Refused) -> Reason:
@@ -75,7 +80,8 @@ def set_up(api: Api, spec: RunSpec, place: Place, record: Record) -> Record | No
     except Refused as refused:
         if refused.reason == "AlreadyExists":
             raise Overtaken from refused
-        return Record(record.incarnation, Stage.ENDED, outcome=Phase.FAILED, reason=refusal(refused))
+        why = _MISSING.get(text(manifest, "kind")) if refused.status == 404 else None
+        return Record(record.incarnation, Stage.ENDED, outcome=Phase.FAILED, reason=why or refusal(refused))
     return None
 
 

@@ -88,6 +88,18 @@ def together(verdicts: Sequence[Verdict], *, expected: int) -> Verdict:
     return Verdict(Phase.RUNNING, started, ready=unsure is None, served=True, reason=unsure)
 
 
+def with_others(head: Verdict, others: Sequence[Verdict]) -> Verdict:
+    """A cluster: its head, and what is missing of its other nodes. It is bound when all of them have once been."""
+    starts = [each.started_at for each in (head, *others) if each.started_at is not None]
+    started = max(starts) if len(starts) == 1 + len(others) else None
+    up = sum(each.phase is Phase.RUNNING for each in others)
+    reason = head.reason
+    if reason is None and up < len(others):
+        why = next((each.reason.message for each in others if each.reason is not None), "the rest is starting")
+        reason = Reason("nodes_missing", f"{up + 1} of {len(others) + 1} nodes are up: {why}.")
+    return replace(head, started_at=started, reason=reason)
+
+
 def exit_code_of(pod: Json) -> int | None:
     """Of its container, where it has ended."""
     ends = [part(status, "state", "terminated") for status in _containers(pod)]

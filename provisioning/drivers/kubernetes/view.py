@@ -14,19 +14,23 @@ from provisioning.drivers.kubernetes.jobs import INDEX
 from provisioning.drivers.kubernetes.names import (
     JOB,
     KIND,
+    RAY,
     SEEN,
     VOLUME,
     WORKLOAD,
     WORKSPACE,
     claim_of,
+    form_of,
     name_of_run,
     namespace_of,
     owner_of,
     record_of,
 )
 from provisioning.drivers.kubernetes.objects import path
+from provisioning.drivers.kubernetes.rays import HEAD, NODE_TYPE
 from provisioning.drivers.kubernetes.reading import Json, condition, instant, labels_of, name_of, text, words
 from provisioning.drivers.kubernetes.record import Record
+from provisioning.drivers.kubernetes.status import is_over
 
 RECORDER = "steelyard-record"
 """A field manager of its own: applying the claim again never takes the record away."""
@@ -43,11 +47,11 @@ class Spot:
     namespace: str
     workload_id: UUID
     volume_id: UUID
-    kind: str = WORKSPACE
+    form: str = WORKSPACE
 
     @classmethod
     def of(cls, spec: RunSpec) -> Spot:
-        return cls(namespace_of(spec.project_id), spec.workload_id, spec.volume_id, spec.kind)
+        return cls(namespace_of(spec.project_id), spec.workload_id, spec.volume_id, form_of(spec))
 
     @classmethod
     def in_labels(cls, thing: Json) -> Spot | None:
@@ -57,20 +61,20 @@ class Spot:
             ids = UUID(text(labels, WORKLOAD)), UUID(text(labels, VOLUME))
         except ValueError:
             return None
-        return cls(text(thing, "metadata", "namespace"), *ids, kind=text(labels, KIND) or WORKSPACE)
+        return cls(text(thing, "metadata", "namespace"), *ids, form=text(labels, KIND) or WORKSPACE)
 
     @property
     def runs_command(self) -> bool:
         """Its pods come to an end of their own."""
-        return self.kind == JOB
+        return self.form == JOB
 
     @property
     def set_path(self) -> str:
-        return path(owner_of(self.kind).kind, self.namespace, name_of_run(self.kind, self.workload_id))
+        return path(owner_of(self.form).kind, self.namespace, name_of_run(self.form, self.workload_id))
 
     @property
     def companion_path(self) -> str:
-        return path("Service", self.namespace, name_of_run(self.kind, self.workload_id))
+        return path("Service", self.namespace, name_of_run(self.form, self.workload_id))
 
     @property
     def claim_path(self) -> str:
@@ -111,6 +115,14 @@ def pods_of(api: Api, spot: Spot) -> tuple[Json, ...]:
     """By name: the first worker first."""
     found = api.list(path("Pod", spot.namespace), labelSelector=f"{WORKLOAD}={spot.workload_id}")
     return tuple(sorted(found, key=lambda pod: (number_of(pod), name_of(pod))))
+
+
+def head_of(pods: Sequence[Json], form: str) -> Json | None:
+    """The pod that serves: the only one, or a cluster's head. Of several (one was replaced) the one that is over."""
+    if form == RAY:
+        pods = [pod for pod in pods if text(labels_of(pod), NODE_TYPE) == HEAD]
+    over = [pod for pod in pods if is_over(pod)]
+    return (over or [*pods])[-1] if pods else None
 
 
 def number_of(pod: Json) -> int:

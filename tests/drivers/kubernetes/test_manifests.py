@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from provisioning.drivers.base import RunSpec
-from provisioning.drivers.kubernetes import exporting, jobs, names, namespaces, volumes, workspaces
+from provisioning.drivers.kubernetes import exporting, jobs, names, namespaces, rays, volumes, workspaces
 from provisioning.drivers.kubernetes.namespaces import INTERNET, Egress, Ground
 from provisioning.drivers.kubernetes.reading import part, rows, words
 from provisioning.drivers.places import Place
@@ -32,6 +32,7 @@ SPEC = RunSpec(
 WITH_ACCELERATORS = replace(SPEC, accelerator="H100", accelerator_count=2)
 A_JOB = replace(SPEC, kind="job", command=("python", "train.py", "--price", "$5"))
 WORKERS = replace(WITH_ACCELERATORS, kind="job", command=("torchrun", "train.py"), workers=4)
+RAY = replace(WITH_ACCELERATORS, kind="cluster", framework="ray", workers=4)
 OPEN = Ground(
     egress=(INTERNET, Egress("10.1.0.0/16", ports=(443, 5432))),
     pod_security="baseline",
@@ -56,6 +57,7 @@ WRITTEN = {
     ),
     "job": lambda: exporting.as_yaml((jobs.job(A_JOB, PLACE, "run-1"),)),
     "job-of-workers": lambda: exporting.exported(WORKERS, PLACE, Ground()),
+    "ray": lambda: exporting.as_yaml((rays.cluster(RAY, PLACE, "run-1"),)),
     "exported": lambda: exporting.exported(SPEC, PLACE, Ground()),
 }
 
