@@ -38,7 +38,7 @@ def home(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     mine = with_relations(living_workloads_visible_to(actor).filter(owner_id=actor.person_id))[:_MINE]
     standing = standing_of(actor, now)
-    resting, currency = standing.stopped + standing.failed, standing.currency
+    resting, currency = standing.resting, standing.currency
     cost, exact = _month(actor, now, currency)
     project = project_here(request)
     context = {

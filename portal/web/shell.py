@@ -141,7 +141,7 @@ def _navigation(
             "Work",
             [
                 ("Home", "home", "house", True),
-                ("Workspaces", "workloads", "square-terminal", works),
+                ("Workloads", "workloads", "square-terminal", works),
                 ("Disks", "volumes", "", works),
             ],
         ),

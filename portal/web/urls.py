@@ -16,7 +16,7 @@ from portal.web.home import home
 from portal.web.organization.urls import urlpatterns as organization_urls
 from portal.web.policies.urls import urlpatterns as policy_urls
 from portal.web.sign_in import coming, ruling
-from portal.web.workloads import acts, detail, launch, rows
+from portal.web.workloads import acts, detail, job_page, launch, rows
 
 urlpatterns = [
     path("", home, name="home"),
@@ -32,6 +32,7 @@ urlpatterns = [
     path("workspaces/<uuid:workload_id>/stops", detail.stops_part, name="workload-stops"),
     path("workspaces/<uuid:workload_id>/warning", detail.warning_part, name="workload-warning"),
     path("workspaces/<uuid:workload_id>/activity", detail.activity_part, name="workload-activity"),
+    path("workspaces/<uuid:workload_id>/attempts", job_page.attempts_part, name="workload-attempts"),
     path("workspaces/<uuid:workload_id>/logs", acts.workload_logs, name="workload-logs"),
     path("workspaces/<uuid:workload_id>/manifests", acts.workload_manifests, name="workload-manifests"),
     path("workspaces/<uuid:workload_id>/open", acts.workload_open, name="workload-open"),

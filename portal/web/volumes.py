@@ -15,7 +15,7 @@ from core.routes import route
 from core.types import Actor
 from portal.web.numbers import rate
 from portal.web.workloads.rows import launch_url_for
-from portal.web.workloads.words import state_words
+from portal.web.workloads.words import standing_words
 from provisioning.selectors.catalogue import prices_for
 from provisioning.selectors.spans import volume_kept
 from provisioning.selectors.workloads import kept_volumes, living_workloads_visible_to
@@ -40,8 +40,8 @@ def volume_list(request: HttpRequest) -> HttpResponse:
                 "project": workload.project.name,
                 "workload": workload.name,
                 "workload_url": reverse("workload", args=[workload.pk]),
-                "tone": state_words(workload.state)[0],
-                "word": state_words(workload.state)[1],
+                "tone": standing_words(workload)[0],
+                "word": standing_words(workload)[1],
                 "rate": rate(gib_hour * workload.volume.size_gib, currency),
             }
             for workload in living

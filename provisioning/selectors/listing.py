@@ -81,8 +81,8 @@ def events_of(workload: Workload) -> QuerySet[Event]:
 
 
 def attempts_of(workload: Workload) -> QuerySet[Attempt]:
-    """The attempts of a job that the caller may see."""
-    return Attempt.objects.filter(workload=workload)
+    """The attempts of a job that the caller may see, without their lines."""
+    return Attempt.objects.filter(workload=workload).defer("log")
 
 
 def event_facts(row: Event, people: Mapping[UUID, User]) -> dict[str, object]:

@@ -18,6 +18,7 @@ RULES = ("/policies/new?kind=regions", "/policies/new?kind=approval_above")
 MINE = (
     "/launch",
     "/launch?shape=8x-h200",
+    "/launch?kind=job",
     "/accounts/sessions/",
     "/accounts/password/change/",
     "/accounts/2fa/",

@@ -19,6 +19,8 @@ PAGES: Mapping[str, Sample] = {
     "launch/panel": Sample("portal/workloads/_panel.html", work.launch),
     "workload": Sample("portal/workloads/detail.html", work.running),
     "workload-failed": Sample("portal/workloads/detail.html", work.failed),
+    "workload-retrying": Sample("portal/workloads/detail.html", work.retrying),
+    "workload/attempts": Sample("portal/workloads/_attempts.html", work.retrying),
     "workload/head": Sample("portal/workloads/_head.html", work.running),
     "workload/timeline": Sample("portal/workloads/_timeline.html", work.running),
     "workload/cost": Sample("portal/workloads/_cost.html", work.running),

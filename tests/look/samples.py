@@ -48,7 +48,7 @@ def shell(current: str) -> Thing:
 
     work = [
         item("Home", "home", icon="house"),
-        item("Workspaces", "workloads", count=4, icon="monitor-play"),
+        item("Workloads", "workloads", count=4, icon="monitor-play"),
         item("Disks", "volumes", icon="hard-drive"),
     ]
     money = [item("Usage", "usage", icon="chart-column"), item("Invoice", "invoice")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import SimpleNamespace as Thing
 
 from django import forms
@@ -43,7 +44,14 @@ def _quotas() -> list[Thing]:
 
 
 def _rows() -> list[Thing]:
-    shared = {"url": "/workload", "owner": "Alice Moreau", "project": "vision", "reason": "", "simulated": True}
+    shared = {
+        "url": "/workload",
+        "kind": "Workspace",
+        "owner": "Alice Moreau",
+        "project": "vision",
+        "reason": "",
+        "simulated": True,
+    }
     return [
         Thing(
             id="1",
@@ -140,9 +148,11 @@ def workloads() -> Context:
         "launch_url": "/launch",
         "page": Thing(previous=None, next="#"),
         "filters": Thing(
-            projects=[Thing(slug="vision", name="vision")], states=[Thing(value="running", label="Running")]
+            projects=[Thing(slug="vision", name="vision")],
+            kinds=[Thing(value="workspace", label="Workspaces"), Thing(value="job", label="Jobs")],
+            states=[Thing(value="running", label="Running")],
         ),
-        "chosen": Thing(project="vision", state=""),
+        "chosen": Thing(project="vision", kind="", state=""),
     }
 
 
@@ -239,6 +249,8 @@ def running() -> Context:
         "workload": Thing(
             id="1",
             name="segmentation-notes",
+            kind="workspace",
+            kind_word="Workspace",
             shape="1 × H100 80 GB",
             simulated=True,
             placement="local",
@@ -254,6 +266,7 @@ def running() -> Context:
             may_retry=False,
             may_keep=True,
             may_delete=True,
+            again_url="",
         ),
         "urls": Thing(
             list="/workloads",
@@ -268,6 +281,10 @@ def running() -> Context:
         "disk": "50 GiB",
         "kept_days": 7,
         "log": _LOG,
+        "log_url": "/workload/logs",
+        "log_of": None,
+        "newest_log_url": "/workload#logs",
+        "job": None,
         "zone": "Europe/Berlin",
         "events": _events(),
         "lines": [
@@ -296,6 +313,38 @@ def running() -> Context:
             Thing(label="Connections", word="3 open", at=at(minutes=1)),
         ],
     }
+
+
+def retrying() -> Context:
+    """A job that failed once and waits for its second try."""
+    sample = dict(running())
+    changes = {
+        "name": "sam-finetune-04",
+        "kind": "job",
+        "kind_word": "Job",
+        "shape": "4 workers, each 1 × H100",
+        "tone": "wait",
+        "word": "Waiting to retry at 14:00:10",
+        "reason": "The command failed (exit code 1). 2 of 3 retries left.",
+        "may_open": False,
+        "may_start": True,
+        "may_keep": False,
+        "again_url": "/launch",
+    }
+    sample["workload"] = Thing(**{**vars(sample["workload"]), **changes})
+    words = ["torchrun", "--nproc-per-node", "1", "train.py", "--note", "two words", "", "--data", "/data/" * 20]
+    sample["job"] = Thing(
+        words=words, left_out=12, workers=4, retries=3, longest="12 h", success_codes="0, 3", fatal_codes="2"
+    )
+    ended = {"started_at": at(minutes=40), "held": timedelta(minutes=39), "runs": False, "log_url": "#"}
+    sample["attempts"] = [
+        Thing(number=2, tone="off", word="Interrupted", exit_code=None, reason="Its node was drained.", **ended),
+        Thing(number=1, tone="bad", word="Failed", exit_code=1, reason="The command failed (exit code 1).", **ended),
+    ]
+    sample |= {"left_out": 0, "retries": "2 of 3 retries left", "attempts_url": "/workload/attempts"}
+    sample |= {"log_url": "/workload/logs", "log_of": 1}
+    sample["stops"] = Thing(at=None, rule="A job ends when its command does.", sign="", sign_at=None, soon=False)
+    return sample
 
 
 def failed() -> Context:

@@ -7,7 +7,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.views.decorators.cache import never_cache
@@ -15,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from core.routes import route
 from core.types import Actor
+from portal.web.workloads.job_page import attempt_asked, log_context
 from portal.workspace_address import entry_url
 from provisioning.services import wishes
 from provisioning.services.entries import open_entry
@@ -22,7 +22,7 @@ from provisioning.services.manifests import manifest_file
 from provisioning.services.reach import log_of
 from tenants.enums import Permission
 
-_LOG_LINES = 200
+_LOG_LINES, _KEPT_LINES = 200, 1000
 
 
 @route(permission=Permission.LAUNCH_WORKLOAD, verb="workload.stop_requested")
@@ -69,12 +69,10 @@ def workload_open(request: HttpRequest, workload_id: UUID) -> HttpResponse:
 @require_GET
 def workload_logs(request: HttpRequest, workload_id: UUID) -> HttpResponse:
     """The last lines of the log, asked of the driver outside any transaction."""
-    lines = log_of(actor=_actor(request), workload_id=workload_id, tail=_LOG_LINES)
-    context = {
-        "log": "\n".join(lines),
-        "loaded": True,
-        "urls": {"logs": reverse("workload-logs", args=[workload_id])},
-    }
+    attempt = attempt_asked(request)
+    tail = _LOG_LINES if attempt is None else _KEPT_LINES
+    lines = log_of(actor=_actor(request), workload_id=workload_id, tail=tail, attempt=attempt)
+    context = {"log": "\n".join(lines), "loaded": True, **log_context(workload_id, attempt)}
     return render(request, "portal/workloads/_logs.html", context)
 
 

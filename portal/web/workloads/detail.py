@@ -21,15 +21,20 @@ from core.routes import route
 from core.types import Actor
 from portal.templatetags.look import duration as duration_words
 from portal.web.numbers import exactly, rate
+from portal.web.workloads.job_page import attempt_asked, attempts_context, job_context, log_context
+from portal.web.workloads.rows import launch_url_for
 from portal.web.workloads.words import (
+    kind_word,
     reason_help,
-    reason_message,
+    retries_later,
     rule_words,
+    shape_words,
     source_words,
-    state_words,
+    standing_words,
     verdict_words,
+    why_words,
 )
-from provisioning.enums import State, VolumeState
+from provisioning.enums import Kind, State, VolumeState
 from provisioning.permissions import may_act, may_enter, may_operate
 from provisioning.selectors.catalogue import prices_for
 from provisioning.selectors.spans import extension, volume_kept, warning
@@ -39,10 +44,15 @@ from tenants.selectors import people_by_id
 
 if TYPE_CHECKING:
     from provisioning.models import ActivitySample, Event, Workload
+    from provisioning.types import StopForecast
 
-_RESTING = (State.STOPPED, State.FAILED)
+_OVER = (State.STOPPED, State.FAILED, State.SUCCEEDED)
 _ENDABLE = (State.REQUESTED, State.QUEUED, State.PROVISIONING, State.RUNNING)
 _GONE = (State.DELETING, State.DELETED)
+_UNRULED = {
+    Kind.WORKSPACE: "Only what runs is stopped by a rule.",
+    Kind.JOB: "A job ends when its command does. It is not stopped for being quiet.",
+}
 _BAD_WORDS = ("fail", "timeout", "refused", "lost")
 
 
@@ -57,6 +67,9 @@ def workload_detail(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         **_cost(request, workload),
         **_stops(workload),
         **_activity(workload),
+        **job_context(workload),
+        **attempts_context(workload),
+        **log_context(workload.pk, attempt_asked(request) if workload.kind == Kind.JOB else None),
         "disk": f"{workload.volume.size_gib} GiB",
         "kept_days": volume_kept().days,
         "rate_stopped": _rates(workload)[1],
@@ -138,12 +151,16 @@ def _urls(workload: Workload) -> dict[str, str]:
 
 def _head(request: HttpRequest, workload: Workload) -> dict[str, object]:
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    tone, word = state_words(workload.state, workload.reason)
+    tone, word = standing_words(workload)
     acts, state = may_act(actor, workload), State(workload.state)
+    over = workload.kind == Kind.JOB and state in _OVER and not retries_later(workload)
+    again = launch_url_for(actor) if over else ""
     shown = {
         "id": workload.pk,
         "name": workload.name,
-        "shape": workload.shape.label,
+        "kind": workload.kind,
+        "kind_word": kind_word(workload.kind),
+        "shape": shape_words(workload),
         "simulated": workload.cluster.simulated_accelerators and workload.shape.accelerator_count > 0,
         "preemptible": workload.preemptible,
         "placement": workload.cluster.label,
@@ -151,15 +168,16 @@ def _head(request: HttpRequest, workload: Workload) -> dict[str, object]:
         "project": workload.project.name,
         "tone": tone,
         "word": word,
-        "reason": reason_message(workload.reason),
+        "reason": why_words(workload),
         "help": reason_help(workload.reason),
-        "may_open": state is State.RUNNING and may_enter(actor, workload),
-        "may_stop": acts and state in _ENDABLE,
+        "may_open": state is State.RUNNING and workload.kind == Kind.WORKSPACE and may_enter(actor, workload),
+        "may_stop": acts and (state in _ENDABLE or retries_later(workload)),
         "may_start": acts and state is State.STOPPED,
         "may_retry": acts and state is State.FAILED,
-        "may_keep": acts and state is State.RUNNING and not _ends_finally(workload),
+        "may_keep": acts and state is State.RUNNING and _ends_by_itself(workload) and not _ends_finally(workload),
         "may_delete": acts and state not in _GONE,
         "may_force": state is State.DELETING and may_operate(actor, workload),
+        "again_url": f"{again}?again={workload.pk}" if again else "",
     }
     return {"workload": shown, "urls": _urls(workload)}
 
@@ -181,8 +199,8 @@ def _moment(event: Event, names: dict[UUID, str], newest: UUID | None, state: st
     tone = "bad" if any(word in event.code for word in _BAD_WORDS) else ""
     if event.pk == newest and state == State.RUNNING:
         tone = "now"
-    if event.pk == newest and state == State.FAILED:
-        tone = "bad"
+    if event.pk == newest and state in (State.FAILED, State.SUCCEEDED):
+        tone = "bad" if state == State.FAILED else "good"
     detail = " ".join(part for part in (rest, by) if part)
     return {"id": event.pk, "at": event.at, "title": first.rstrip("."), "detail": detail, "tone": tone}
 
@@ -231,19 +249,33 @@ def _cost(request: HttpRequest, workload: Workload) -> dict[str, object]:
 def _stops(workload: Workload) -> dict[str, object]:
     found = stop_forecast(workload)
     if found is None:
-        return {"stops": {"at": None, "rule": "Only what runs is stopped by a rule.", "sign_at": None}}
+        return {"stops": {"at": None, "rule": _UNRULED[Kind(workload.kind)], "sign_at": None}}
     now = timezone.now()
     at = found.will_stop_at
     return {
         "stops": {
             "at": at,
-            "rule": f"Stops {rule_words(found.rule, found.policy)}." if found.rule else "No rule applies.",
+            "rule": _rule(workload, found),
             "sign": source_words(found.source),
-            "sign_at": found.last_activity_at,
+            "sign_at": found.last_activity_at if workload.kind == Kind.WORKSPACE else None,
             "soon": at is not None and at - now <= warning(),
             "keep_until": now + extension(),
         }
     }
+
+
+def _rule(workload: Workload, found: StopForecast) -> str:
+    if workload.kind == Kind.JOB and found.rule and not found.policy:
+        return "That is as long as an attempt of it may take. It has failed then."
+    if found.rule:
+        return f"Stops {rule_words(found.rule, found.policy)}."
+    return _UNRULED[Kind(workload.kind)]
+
+
+def _ends_by_itself(workload: Workload) -> bool:
+    """Whether there is an end that one click could put off."""
+    found = stop_forecast(workload) if workload.kind == Kind.JOB else None
+    return workload.kind == Kind.WORKSPACE or (found is not None and found.will_stop_at is not None)
 
 
 def _ends_finally(workload: Workload) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,8 +23,16 @@ from core.routes import route
 from core.types import Actor
 from portal.templatetags.look import rate as rate_words
 from portal.web.numbers import exactly, rate
-from portal.web.workloads.words import reason_message, rule_words, state_words
-from provisioning.enums import LIVING, State
+from portal.web.workloads.words import (
+    kind_word,
+    retries_later,
+    rule_words,
+    shape_words,
+    standing_words,
+    state_words,
+    why_words,
+)
+from provisioning.enums import LIVING, Kind, State
 from provisioning.selectors.catalogue import prices_for
 from provisioning.selectors.workloads import living_workloads_visible_to, stop_forecast
 from tenants.enums import Permission
@@ -33,6 +42,8 @@ if TYPE_CHECKING:
     from provisioning.models import Workload
 
 _PER_PAGE = 25
+_SPEAKING = frozenset({State.RUNNING, State.SUCCEEDED})
+"""States that need no reason beside their word."""
 _RESTING = frozenset({State.STOPPED, State.FAILED, State.SUCCEEDED})
 
 
@@ -41,7 +52,7 @@ _RESTING = frozenset({State.STOPPED, State.FAILED, State.SUCCEEDED})
 def workload_list(request: HttpRequest) -> HttpResponse:
     """Every living workload that the person may see, newest first; htmx gets the rows alone."""
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    chosen = {name: request.GET.get(name, "") for name in ("project", "state", "mine")}
+    chosen = {name: request.GET.get(name, "") for name in ("project", "kind", "state", "mine")}
     found = filtered(living_workloads_visible_to(actor), chosen)
     if chosen["mine"]:
         found = found.filter(owner_id=actor.person_id)
@@ -57,6 +68,7 @@ def workload_list(request: HttpRequest) -> HttpResponse:
         },
         "filters": {
             "projects": list(projects_with(actor, Permission.VIEW_WORKLOAD)),
+            "kinds": [{"value": kind.value, "label": f"{kind_word(kind)}s"} for kind in Kind],
             "states": [{"value": state.value, "label": state_words(state)[1]} for state in State if state in LIVING],
         },
         "chosen": chosen,
@@ -68,6 +80,8 @@ def workload_list(request: HttpRequest) -> HttpResponse:
 def filtered(found: QuerySet[Workload], chosen: dict[str, str]) -> QuerySet[Workload]:
     if chosen["project"]:
         found = found.filter(project__slug=chosen["project"])
+    if chosen["kind"] in set(Kind):
+        found = found.filter(kind=chosen["kind"])
     if chosen["state"] in set(State):
         found = found.filter(state=chosen["state"])
     return found
@@ -91,7 +105,7 @@ def rows_context(actor: Actor, workloads: Sequence[Workload], rows_url: str) -> 
 
 
 def _row(workload: Workload, exact: Fraction, money: object, currency: str) -> dict[str, object]:
-    tone, word = state_words(workload.state, workload.reason)
+    tone, word = standing_words(workload)
     forecast = stop_forecast(workload)
     return {
         "id": workload.pk,
@@ -99,11 +113,12 @@ def _row(workload: Workload, exact: Fraction, money: object, currency: str) -> d
         "url": reverse("workload", args=[workload.pk]),
         "owner": workload.owner.full_name,
         "project": workload.project.name,
-        "shape": workload.shape.label,
+        "kind": kind_word(workload.kind),
+        "shape": shape_words(workload),
         "simulated": workload.cluster.simulated_accelerators and workload.shape.accelerator_count > 0,
         "tone": tone,
         "word": word,
-        "reason": reason_message(workload.reason) if workload.state != State.RUNNING else "",
+        "reason": why_words(workload) if workload.state not in _SPEAKING else "",
         "cost": money,
         "cost_exact": exactly(exact, currency),
         "stops_at": forecast.will_stop_at if forecast else None,
@@ -123,18 +138,21 @@ class Standing:
     running: int
     waiting: int
     stopped: int
+    done: int
     failed: int
+    resting: int
     hourly: Fraction
     resting_hourly: Fraction
     currency: str
 
     @property
     def words(self) -> str:
-        """ "2 run, 1 waits, 3 are stopped, 1 has failed"; empty where there is none."""
+        """ "2 run, 1 waits, 3 are stopped, 2 are done, 1 has failed"; empty where there is none."""
         parts = (
             (self.running, "runs", "run"),
             (self.waiting, "waits", "wait"),
             (self.stopped, "is stopped", "are stopped"),
+            (self.done, "is done", "are done"),
             (self.failed, "has failed", "have failed"),
         )
         return ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in parts if number)
@@ -147,12 +165,15 @@ def standing_of(actor: Actor, now: datetime) -> Standing:
     gib = prices.disk_gib_hour or Fraction(0)
     running = [workload for workload in rows if workload.state in (State.RUNNING, State.STOPPING)]
     resting = [workload for workload in rows if workload.state in _RESTING]
-    failed = [workload for workload in resting if workload.state == State.FAILED]
+    retrying = sum(map(retries_later, resting))
+    ended = Counter(workload.state for workload in resting)
     return Standing(
         running=len(running),
-        waiting=len(rows) - len(running) - len(resting),
-        stopped=len(resting) - len(failed),
-        failed=len(failed),
+        waiting=len(rows) - len(running) - len(resting) + retrying,
+        stopped=ended[State.STOPPED] - retrying,
+        done=ended[State.SUCCEEDED],
+        failed=ended[State.FAILED],
+        resting=len(resting),
         hourly=sum(
             ((prices.of_workload(each) or Fraction(0)) + gib * each.volume.size_gib for each in running), Fraction(0)
         ),
@@ -164,6 +185,6 @@ def standing_of(actor: Actor, now: datetime) -> Standing:
 def _summary(actor: Actor) -> str:
     standing = standing_of(actor, timezone.now())
     if not standing.words:
-        return "JupyterLab on the hardware that you choose."
+        return "Workspaces and training jobs, on the hardware that you choose."
     price = rate_words(rate(standing.hourly, standing.currency))
     return f"{standing.words}." + (f" {price} an hour." if standing.running else "")

@@ -1,11 +1,17 @@
-"""How states, reasons and rules read on a page. Pure."""
+"""How states, reasons and rules read on a page. Pure, but for the zone of who looks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from provisioning.enums import Activity, Rule, Source, State, Waits
+from django.utils import timezone
+
+from provisioning.enums import Activity, Kind, Outcome, Rule, Source, State, Waits
+
+if TYPE_CHECKING:
+    from provisioning.models import Workload
 
 _STATES = {
     State.REQUESTED: ("wait", "Requested"),
@@ -14,7 +20,7 @@ _STATES = {
     State.RUNNING: ("good", "Running"),
     State.STOPPING: ("wait", "Stopping"),
     State.STOPPED: ("off", "Stopped"),
-    State.SUCCEEDED: ("good", "Succeeded"),
+    State.SUCCEEDED: ("good", "Done"),
     State.FAILED: ("bad", "Failed"),
     State.DELETING: ("wait", "Deleting"),
     State.DELETED: ("off", "Deleted"),
@@ -23,6 +29,14 @@ _WAITS = {
     Waits.AWAITING_APPROVAL: "Awaiting approval",
     Waits.LENT_OUT: "Waiting for its share",
     Waits.PREEMPTED: "Waiting for room",
+}
+_KINDS = {Kind.WORKSPACE: "Workspace", Kind.JOB: "Job"}
+_OUTCOMES = {
+    Outcome.RUNNING: ("wait", "Running"),
+    Outcome.SUCCEEDED: ("good", "Done"),
+    Outcome.FAILED: ("bad", "Failed"),
+    Outcome.INTERRUPTED: ("off", "Interrupted"),
+    Outcome.STOPPED: ("off", "Stopped"),
 }
 _RULES = {Rule.IDLE: "if idle", Rule.LIFETIME: "at its longest life"}
 _SOURCES = {
@@ -43,6 +57,51 @@ def state_words(state: str, reason: Mapping[str, object] | None = None) -> tuple
     if state == State.REQUESTED and (code := (reason or {}).get("code")) in _WAITS:
         return "wait", _WAITS[Waits(str(code))]
     return _STATES[State(state)]
+
+
+def standing_words(workload: Workload) -> tuple[str, str]:
+    """The same of a workload: what will be tried again says when, in the person's zone."""
+    if not retries_later(workload):
+        return state_words(workload.state, workload.reason)
+    at = workload.retry_at
+    return "wait", f"Waiting to retry at {timezone.localtime(at):%H:%M:%S}" if at else "Waiting to retry"
+
+
+def retries_later(workload: Workload) -> bool:
+    """Whether it rests only until it is tried again."""
+    return workload.state == State.STOPPED and (workload.reason or {}).get("code") == Waits.RETRYING
+
+
+def why_words(workload: Workload) -> str:
+    """Its reason, without what the state says already."""
+    if not retries_later(workload):
+        return reason_message(workload.reason)
+    first = reason_message(workload.reason).partition(" Failure ")[0]
+    left = retries_words(workload.job.retries, workload.failures) if workload.job else ""
+    return f"{first} {left}."
+
+
+def retries_words(retries: int, failures: int) -> str:
+    """ "2 of 3 retries left"; of a job that asked for none, that it has none."""
+    left = max(retries - failures, 0)
+    if not retries:
+        return "No retries"
+    return f"{left} of {retries} retries left" if retries > 1 else f"{left} of 1 retry left"
+
+
+def kind_word(kind: str) -> str:
+    return _KINDS[Kind(kind)]
+
+
+def shape_words(workload: Workload) -> str:
+    """Its shape, and how many of it it takes."""
+    label = workload.shape.label
+    return f"{workload.replicas} workers, each {label}" if workload.replicas > 1 else label
+
+
+def outcome_words(outcome: str) -> tuple[str, str]:
+    """Tone and word of how an attempt ended."""
+    return _OUTCOMES[Outcome(outcome)]
 
 
 def reason_message(reason: Mapping[str, object] | None) -> str:

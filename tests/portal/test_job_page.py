@@ -1,0 +1,140 @@
+"""The page of a job: what it says of its attempts, and what it offers to whom."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+
+from provisioning.drivers.registry import using
+from provisioning.enums import State
+from provisioning.types import JobSpec
+from tenants.models import User
+from tests import house
+from tests.provisioning import stage
+
+pytestmark = pytest.mark.django_db
+BUTTON = re.compile(r'id="([a-z]+)-(?:button|link)"')
+
+
+@pytest.fixture
+def clock(db, monkeypatch):
+    stage.open_shop()
+    made = stage.Clock()
+    monkeypatch.setattr("django.utils.timezone.now", made)
+    return made
+
+
+@pytest.fixture
+def machine(clock):
+    made = stage.Machine(clock)
+    with using("local", made):
+        yield made
+
+
+@pytest.fixture
+def job(aurora, clock, machine):
+    """It runs its first attempt."""
+    asked = JobSpec(("python", "train.py", "--note", "<b>two words</b>"), workers=2, retries=2)
+    made = stage.launch(aurora, kind="job", job=asked)
+    return stage.settle(aurora, made, machine, clock, seconds=2)
+
+
+def page(tenant, person, workload, part="", **query):
+    name = f"workload-{part}" if part else "workload"
+    answer = house.client_for(tenant, person).get(reverse(name, args=[workload.pk]), query)
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+class TestWhileItRuns:
+    def test_shows_what_it_runs_and_offers_no_door(self, aurora, job):
+        said = page(aurora, "alice", job)
+
+        assert "<code>&lt;b&gt;two words&lt;/b&gt;</code>" in said
+        assert "2 workers, each 1 H100" in said
+        assert "2 of 2 retries left" in said
+        assert "It is not stopped for being quiet." in said
+        assert set(BUTTON.findall(said)) == {"delete", "stop"}
+        assert 'id="activity"' not in said
+
+    def test_a_limit_is_an_end_that_can_be_put_off(self, aurora, clock, machine):
+        asked = JobSpec(("python",), max_duration=timedelta(hours=2))
+        limited = stage.settle(aurora, stage.launch(aurora, kind="job", job=asked), machine, clock, seconds=2)
+
+        said = page(aurora, "alice", limited)
+
+        assert re.search(r"Ended at <time [^>]*>14:00</time>", said)
+        assert "as long as an attempt of it may take" in said
+        assert "keep" in BUTTON.findall(said)
+
+
+class TestBetweenAttempts:
+    @pytest.fixture
+    def waiting(self, aurora, job, clock, machine):
+        machine.ends(job.pk, 1)
+        return stage.settle(aurora, job, machine, clock, seconds=4)
+
+    def test_says_when_it_is_tried_again_in_the_zone_of_who_looks(self, aurora, waiting):
+        User.objects.filter(pk=aurora.actor("alice").id).update(time_zone="Europe/Berlin")
+
+        said = page(aurora, "alice", waiting)
+
+        assert re.search(r"Waiting to retry at 13:00:1\d", said)  # noon in UTC is 13:00 in Berlin
+        assert "1 of 2 retries left" in said
+        assert "UTC" not in said.partition('id="attempts"')[0]
+        assert set(BUTTON.findall(said)) == {"delete", "stop", "start"}
+        assert "Retry now" in said
+
+    def test_the_list_calls_it_waiting_and_finds_it_by_its_kind(self, aurora, waiting):
+        client = house.client_for(aurora, "alice")
+
+        found = client.get("/workspaces?kind=job").content.decode()
+        assert "Waiting to retry at" in found
+        assert "1 waits." in found
+        assert str(waiting.pk) not in client.get("/workspaces?kind=workspace").content.decode()
+
+    def test_the_log_of_an_attempt_is_kept(self, aurora, waiting):
+        said = page(aurora, "alice", waiting, attempt="1")
+
+        assert "Log of attempt 1" in said
+        assert ">line</pre>" in page(aurora, "alice", waiting, "logs", attempt="1")
+        client = house.client_for(aurora, "alice")
+        assert client.get(reverse("workload-logs", args=[waiting.pk]), {"attempt": "9"}).status_code == 404
+        assert client.get(reverse("workload-logs", args=[waiting.pk]), {"attempt": "x"}).status_code == 200
+
+    def test_a_viewer_looks_and_a_stranger_finds_nothing(self, aurora, borealis, waiting):
+        said = page(aurora, "victor", waiting)
+        stranger = house.client_for(borealis, "charlie")
+
+        assert BUTTON.findall(said) == []
+        assert stranger.get(reverse("workload-attempts", args=[waiting.pk])).status_code == 404
+
+
+class TestAfterwards:
+    def test_done_is_done_and_can_be_launched_again_by_those_who_may(self, aurora, job, clock, machine):
+        machine.ends(job.pk, 0)
+        done = stage.settle(aurora, job, machine, clock)
+
+        said = page(aurora, "alice", done)
+
+        assert done.state == State.SUCCEEDED
+        assert 'class="state good">Done' in said
+        assert set(BUTTON.findall(said)) == {"delete", "again"}
+        assert f"/launch?again={done.pk}" in said
+        assert BUTTON.findall(page(aurora, "victor", done)) == []
+        assert "1 is done." in house.client_for(aurora, "alice").get("/workspaces").content.decode()
+
+    def test_failed_offers_all_its_tries_again(self, aurora, clock, machine):
+        made = stage.launch(aurora, kind="job", job=JobSpec(("python",)))
+        stage.settle(aurora, made, machine, clock, seconds=2)
+        machine.ends(made.pk, 137)
+        failed = stage.settle(aurora, made, machine, clock)
+
+        said = page(aurora, "alice", failed)
+
+        assert set(BUTTON.findall(said)) == {"delete", "retry", "again"}
+        assert ">137<" in said
+        assert "No retries" in said
