@@ -160,6 +160,7 @@ class TaskName(StrEnum):
     SWEEP_VOLUMES = "provisioning.sweep_volumes"
     SWEEP_QUOTAS = "provisioning.sweep_quotas"
     SWEEP_INVENTORY = "provisioning.sweep_inventory"
+    LIST_NODES = "provisioning.list_nodes"
     SWEEP_CLUSTERS = "provisioning.sweep_clusters"
     CHECK_CLUSTER = "provisioning.check_cluster"
 

@@ -92,6 +92,11 @@ def check_cluster(*, cluster_id: str, **_: object) -> None:
         sweeping.list_nodes(cluster_id=UUID(cluster_id), drivers=driver_at, clock=timezone.now)
 
 
+@shared_task(name=TaskName.LIST_NODES)
+def list_nodes(*, cluster_id: str, **_: object) -> None:
+    sweeping.list_nodes(cluster_id=UUID(cluster_id), drivers=driver_at, clock=timezone.now)
+
+
 @shared_task(name=TaskName.SWEEP_QUOTAS)
 def sweep_quotas(**_: object) -> None:
     """Raises whose time is over, and quotas that do not say what lives."""

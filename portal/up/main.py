@@ -151,7 +151,7 @@ def _start_processes(plan: Plan, addresses: Addresses, supervisor: Supervisor) -
 
 def _stop(plan: Plan | None, supervisor: Supervisor) -> None:
     """First what sends work, then what does it; workspaces end while the database still takes notes."""
-    for names in (["beat"], ["worker"], ["web", "proxy"]):
+    for names in (["beat", "watch"], ["worker"], ["web", "proxy"]):
         supervisor.end(names)
     if plan is not None and (plan.root / "manage.py").exists():
         done = supervisor.run(plan.end_workspaces(), seconds=_END_WORKSPACES_SECONDS)

@@ -44,7 +44,7 @@ class Plan:
 
     def processes(self) -> list[Spec]:
         """In the order in which they start."""
-        return [self._web(), self._proxy(), self._worker(), self._beat()]
+        return [self._web(), self._proxy(), self._worker(), self._beat(), self._watch()]
 
     def _web(self) -> Spec:
         words = ["--interface=wsgi", f"--host={LOOPBACK}", f"--port={self.port}", "--no-ws", "--respawn-failed-workers"]
@@ -64,6 +64,9 @@ class Plan:
         return self._python(
             "beat", "-m", "celery", "-A", "portal", "beat", f"--schedule={schedule}", "--pidfile=", "--loglevel=WARNING"
         )
+
+    def _watch(self) -> Spec:
+        return self._manage("watch", "watch_clusters")
 
     def _manage(
         self, name: str, *words: str, environment: Mapping[str, str] | None = None, patience: float = 10.0

@@ -7,7 +7,7 @@ again. A call that could not be answered raises `DriverUnavailable`; that is "un
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -250,6 +250,31 @@ class Capabilities:
 class TellsCapabilities(Protocol):
     def capabilities(self) -> Capabilities:
         """Some forty short questions. Raises `DriverUnavailable`, and `Unauthorized` for credentials that fail."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Something on a cluster is not as it was: its nodes where no workload is named. Lists say how it is."""
+
+    organization_id: UUID | None = None
+    workload_id: UUID | None = None
+
+
+class Watch(Protocol):
+    """One of the watches on a cluster. It remembers what it has heard, from one session to the next."""
+
+    name: str
+
+    def hints(self) -> Iterator[Hint]:
+        """One session, which ends by itself after a while. Raises `DriverUnavailable` where it breaks."""
+        ...
+
+
+@runtime_checkable
+class TellsChanges(Protocol):
+    def watches(self) -> tuple[Watch, ...]:
+        """New ones, which have heard nothing yet. A hint may be missed, come twice or too late."""
         ...
 
 

@@ -17,7 +17,7 @@ from tests.platform import fresh
 
 pytestmark = [pytest.mark.platform, pytest.mark.slow, pytest.mark.timeout(420)]
 
-ALL = ("worker", "web", "beat", "proxy")
+ALL = ("worker", "web", "beat", "proxy", "watch")
 STEPS = ["launched", "admitted", "running", "stop_requested", "stopped", "delete_requested", "deleted"]
 
 

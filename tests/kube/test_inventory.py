@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -20,6 +21,7 @@ from provisioning.enums import Standing
 from provisioning.inventory import NodeFacts
 from provisioning.models import CapacityInterval, Cluster, ClusterAccess, Node, Region
 from provisioning.reconciler import sweeping
+from provisioning.reconciler.watching import Watchman
 from tests.drivers.rig import until
 from tests.kube.clusters import NODES
 from tests.kube.rig import KubeRig, connection_in
@@ -78,6 +80,10 @@ class Nodes:
 def sweep(row: Cluster) -> tuple[int, int]:
     """L40S that there are, and of them out of service."""
     assert sweeping.sweep_inventory(drivers=driver_at, clock=timezone.now) == 1
+    return l40s_of(row)
+
+
+def l40s_of(row: Cluster) -> tuple[int, int]:
     row.refresh_from_db()
     return row.capacity["accelerators"].get("L40S", 0), row.out_of_service.get("accelerators/L40S", 0)
 
@@ -103,6 +109,30 @@ def test_what_a_node_has_is_capacity_as_long_as_it_stands(row: Cluster, nodes: N
     assert sweep(row) == (0, 0)
     spans = CapacityInterval.objects.filter(node__name=nodes.name).order_by("during__startswith")
     assert [(span.count, span.during.upper_inf) for span in spans] == [(8, False), (8, False), (6, False)]
+
+
+def test_a_node_that_is_cordoned_is_out_of_capacity_within_three_seconds(row: Cluster, nodes: Nodes) -> None:
+    """By the watches alone: nothing sweeps here."""
+    watchman = Watchman(
+        drivers=driver_at,
+        clock=timezone.now,
+        look_at_nodes=lambda key: sweeping.list_nodes(cluster_id=key, drivers=driver_at, clock=timezone.now),
+    )
+
+    def known_after(act: Callable[[], None], there: tuple[int, int], seconds: float) -> None:
+        act()
+        end = time.monotonic() + seconds
+        while l40s_of(row) != there:
+            assert time.monotonic() < end
+            watchman.turn()
+
+    try:
+        watchman.attend()
+        known_after(nodes.add, (8, 0), 10.0)
+        known_after(lambda: nodes.cordon(on=True), (8, 8), 3.0)
+        known_after(nodes.remove, (0, 0), 3.0)
+    finally:
+        watchman.leave(list(watchman.listening))
 
 
 def test_a_list_in_pages_is_the_whole_list(connection: Connection) -> None:

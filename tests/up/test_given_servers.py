@@ -39,7 +39,7 @@ class TestGivenServers:
 
         stand_in.start()
 
-        assert set(stand_in.installation["pids"]) == {"up", "web", "proxy", "worker", "beat"}
+        assert set(stand_in.installation["pids"]) == {"up", "web", "proxy", "worker", "beat", "watch"}
         assert not (stand_in.state / "postgres").exists()
         assert stand_in.installation["redis_url"] == theirs.redis_url
         assert stand_in.commands[0] == "migrate steelyard"

@@ -23,7 +23,7 @@ class TestStart:
 
         assert urllib.request.urlopen(f"{found['portal']}/health/ready", timeout=5).status == 200
         assert found["people"][0]["email"] == "ada@aurora.example"
-        assert set(found["pids"]) == {"up", "postgres", "valkey", "web", "proxy", "worker", "beat"}
+        assert set(found["pids"]) == {"up", "postgres", "valkey", "web", "proxy", "worker", "beat", "watch"}
         assert stat.S_IMODE((stand_in.state / "installation.json").stat().st_mode) == 0o600
         assert stat.S_IMODE(stand_in.state.stat().st_mode) == 0o711
         with psycopg.connect(found["database_url"]) as connection:

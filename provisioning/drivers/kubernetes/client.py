@@ -12,7 +12,7 @@ import re
 import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -36,6 +36,8 @@ ANSWER_S: Final = 2.0
 PAGE: Final = 500
 _KEPT: Final = 64
 _SOCKETS: Final = 16
+_PIECE: Final = 65_536
+_LONGEST_REFUSAL: Final = 4096
 _CERTIFICATE: Final = re.compile(r"certificate verify failed: (.+?)\.? \(_ssl")
 _APPLY, _MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 
@@ -98,6 +100,36 @@ class Api:
             return True
         return False
 
+    def events(self, path: str, *, silent_s: float, **query: str) -> Iterator[Json]:
+        """A watch: each event as it comes, until the server ends it. `silent_s`: how long it may say nothing."""
+        pools: urllib3.PoolManager = api_client(self.connection).rest_client.pool_manager
+        patience = urllib3.Timeout(connect=CONNECT_S, read=silent_s)
+        url = self._address(path, {"watch": "true"} | query)
+        with self._answering():
+            answer = pools.request(
+                "GET", url, headers=self._headers(), preload_content=False, redirect=False, timeout=patience
+            )
+        try:
+            if answer.status != 200:
+                with self._answering():
+                    raise _refusal(self.connection.server, answer.status, answer.read(_LONGEST_REFUSAL))
+            yield from self._lines(answer)
+        finally:
+            answer.close()
+
+    def _lines(self, answer: urllib3.BaseHTTPResponse) -> Iterator[Json]:
+        left = b""
+        pieces = answer.stream(_PIECE)
+        while True:
+            with self._answering():
+                piece = next(pieces, None)
+            if piece is None:
+                return
+            *whole, left = (left + piece).split(b"\n")
+            for line in whole:
+                if line.strip() and (event := _parsed(line)) is not None:
+                    yield event
+
     def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[Json]:
         asked = {"limit": str(PAGE)} | dict(query)
         while True:
@@ -119,20 +151,30 @@ class Api:
         seconds: float = ANSWER_S,
     ) -> bytes:
         client = api_client(self.connection)
-        headers = {"Accept": "application/json, */*", "Content-Type": content_type, "User-Agent": "steelyard"}
-        if self.connection.token:
-            headers["Authorization"] = f"Bearer {self.connection.token}"
-        url = self.connection.server.rstrip("/") + path + (f"?{urlencode(query)}" if query else "")
-        try:
+        url, headers = self._address(path, query), self._headers() | {"Content-Type": content_type}
+        with self._answering():
             answer = client.call_api(method, url, headers, body, _request_timeout=(CONNECT_S, seconds))
             content = bytes(answer.response.data)
+        if 200 <= answer.status < 300:
+            return content
+        raise _refusal(self.connection.server, answer.status, content)
+
+    def _address(self, path: str, query: Mapping[str, str]) -> str:
+        return self.connection.server.rstrip("/") + path + (f"?{urlencode(query)}" if query else "")
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Accept": "application/json, */*", "User-Agent": "steelyard"}
+        return headers | ({"Authorization": f"Bearer {self.connection.token}"} if self.connection.token else {})
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Whatever keeps an answer from coming is one kind of error."""
+        try:
+            yield
         except NotReached as error:
             raise DriverUnavailable(f"{self.connection.server} is not called: {error.message}") from error
         except (ApiException, urllib3.exceptions.HTTPError, OSError) as error:
             raise DriverUnavailable(f"{self.connection.server} does not answer: {_why(error)}") from error
-        if 200 <= answer.status < 300:
-            return content
-        raise _refusal(self.connection.server, answer.status, content)
 
 
 def api_client(connection: Connection) -> ApiClient:

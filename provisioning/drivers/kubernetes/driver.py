@@ -28,6 +28,7 @@ from provisioning.drivers.base import (
     RunSpec,
     Stray,
     VolumeInUse,
+    Watch,
 )
 from provisioning.drivers.kubernetes import activity, logs, starting, status, tunnel
 from provisioning.drivers.kubernetes.capabilities import capabilities_of
@@ -50,6 +51,7 @@ from provisioning.drivers.kubernetes.record import Record, Stage
 from provisioning.drivers.kubernetes.servers import PORT, port_of
 from provisioning.drivers.kubernetes.settling import Settled, finish, settle
 from provisioning.drivers.kubernetes.view import Overtaken, Spot, View, end, head_of, look, pods_of, write
+from provisioning.drivers.kubernetes.watching import watches_of
 from provisioning.drivers.places import Place
 from provisioning.inventory import NodeFacts
 
@@ -61,7 +63,8 @@ ENDING_LAST = Reason("last_run_ending", "What is left of its last run is ending.
 
 
 class KubernetesDriver:
-    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, KeepsVolumes, FindsStrays, TellsNodes and StatesCaveats."""
+    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, KeepsVolumes, FindsStrays, TellsNodes, TellsChanges and
+    StatesCaveats."""
 
     def __init__(self, place: Place, ground: Ground | None = None) -> None:
         if place.connection is None:
@@ -78,6 +81,9 @@ class KubernetesDriver:
 
     def nodes(self) -> tuple[NodeFacts, ...]:
         return nodes_of(self.api)
+
+    def watches(self) -> tuple[Watch, ...]:
+        return watches_of(self.api, self.place.cluster_id)
 
     def observe(self, spec: RunSpec) -> Observation:
         return self._settled(Spot.of(spec)).observation

@@ -23,15 +23,15 @@ WORKSPACES: Final[tuple[Json, ...]] = (
     _may("get list create delete", "jobs", group="batch"),
     _may("create patch delete", "services"),
     _may("get list create delete", "rayclusters", group="ray.io"),
-    _may("get list patch delete", "pods"),
+    _may("get list watch patch delete", "pods"),
     _may("get", "pods/log"),
     _may("get create", "pods/portforward"),
     _may("list", "events"),
-    _may("get list", "nodes"),
+    _may("get list watch", "nodes"),
     _may("list", "storageclasses", group="storage.k8s.io"),
 )
-"""The driver's; `list` on nodes is the inventory's. `create` on pods/portforward is asked for by newer API servers
-where a WebSocket is opened with GET."""
+"""The driver's; `list` on nodes is the inventory's, `watch` what wakes it before its time. `create` on pods/portforward
+is asked for by newer API servers where a WebSocket is opened with GET."""
 
 
 def access() -> tuple[Json, ...]:
