@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 
+from portal.web.workloads.words import kind_word, outcome_words
 from provisioning.drivers.registry import using
-from provisioning.enums import State
+from provisioning.enums import Kind, Outcome, State
 from provisioning.types import JobSpec
 from tenants.models import User
 from tests import house
@@ -138,3 +139,9 @@ class TestAfterwards:
         assert set(BUTTON.findall(said)) == {"delete", "retry", "again"}
         assert ">137<" in said
         assert "No retries" in said
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_and_every_outcome_has_a_word(kind):
+    assert kind_word(kind)
+    assert all(outcome_words(outcome) for outcome in Outcome)

@@ -51,6 +51,7 @@ _ENDABLE = (State.REQUESTED, State.QUEUED, State.PROVISIONING, State.RUNNING)
 _GONE = (State.DELETING, State.DELETED)
 _UNRULED = {
     Kind.WORKSPACE: "Only what runs is stopped by a rule.",
+    Kind.CLUSTER: "Only what runs is stopped by a rule.",
     Kind.JOB: "A job ends when its command does. It is not stopped for being quiet.",
 }
 _BAD_WORDS = ("fail", "timeout", "refused", "lost")
@@ -170,7 +171,7 @@ def _head(request: HttpRequest, workload: Workload) -> dict[str, object]:
         "word": word,
         "reason": why_words(workload),
         "help": reason_help(workload.reason),
-        "may_open": state is State.RUNNING and workload.kind == Kind.WORKSPACE and may_enter(actor, workload),
+        "may_open": state is State.RUNNING and workload.kind != Kind.JOB and may_enter(actor, workload),
         "may_stop": acts and (state in _ENDABLE or retries_later(workload)),
         "may_start": acts and state is State.STOPPED,
         "may_retry": acts and state is State.FAILED,
@@ -257,7 +258,7 @@ def _stops(workload: Workload) -> dict[str, object]:
             "at": at,
             "rule": _rule(workload, found),
             "sign": source_words(found.source),
-            "sign_at": found.last_activity_at if workload.kind == Kind.WORKSPACE else None,
+            "sign_at": found.last_activity_at if workload.kind != Kind.JOB else None,
             "soon": at is not None and at - now <= warning(),
             "keep_until": now + extension(),
         }
@@ -274,8 +275,8 @@ def _rule(workload: Workload, found: StopForecast) -> str:
 
 def _ends_by_itself(workload: Workload) -> bool:
     """Whether there is an end that one click could put off."""
-    found = stop_forecast(workload) if workload.kind == Kind.JOB else None
-    return workload.kind == Kind.WORKSPACE or (found is not None and found.will_stop_at is not None)
+    found = stop_forecast(workload)
+    return found is not None and found.will_stop_at is not None
 
 
 def _ends_finally(workload: Workload) -> bool:

@@ -30,7 +30,7 @@ _WAITS = {
     Waits.LENT_OUT: "Waiting for its share",
     Waits.PREEMPTED: "Waiting for room",
 }
-_KINDS = {Kind.WORKSPACE: "Workspace", Kind.JOB: "Job"}
+_KINDS = {Kind.WORKSPACE: "Workspace", Kind.JOB: "Job", Kind.CLUSTER: "Cluster"}
 _OUTCOMES = {
     Outcome.RUNNING: ("wait", "Running"),
     Outcome.SUCCEEDED: ("good", "Done"),
@@ -95,8 +95,8 @@ def kind_word(kind: str) -> str:
 
 def shape_words(workload: Workload) -> str:
     """Its shape, and how many of it it takes."""
-    label = workload.shape.label
-    return f"{workload.replicas} workers, each {label}" if workload.replicas > 1 else label
+    label, many = workload.shape.label, "nodes" if workload.kind == Kind.CLUSTER else "workers"
+    return f"{workload.replicas} {many}, each {label}" if workload.replicas > 1 else label
 
 
 def outcome_words(outcome: str) -> tuple[str, str]:
