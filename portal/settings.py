@@ -264,6 +264,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-strays": {"task": "provisioning.sweep_strays", "schedule": 60.0, "options": {"expires": 60}},
     "sweep-volumes": {"task": "provisioning.sweep_volumes", "schedule": 300.0, "options": {"expires": 300}},
     "sweep-inventory": {"task": "provisioning.sweep_inventory", "schedule": 60.0, "options": {"expires": 60}},
+    "sweep-queues": {"task": "provisioning.sweep_queues", "schedule": 60.0, "options": {"expires": 60}},
     "sweep-clusters": {"task": "provisioning.sweep_clusters", "schedule": 60.0, "options": {"expires": 60}},
     "sweep-quotas": {"task": "provisioning.sweep_quotas", "schedule": 30.0, "options": {"expires": 30}},
     "expire-approvals": {"task": "tenants.expire_approvals", "schedule": 60.0, "options": {"expires": 60}},

@@ -161,6 +161,7 @@ class TaskName(StrEnum):
     SWEEP_QUOTAS = "provisioning.sweep_quotas"
     SWEEP_INVENTORY = "provisioning.sweep_inventory"
     LIST_NODES = "provisioning.list_nodes"
+    SWEEP_QUEUES = "provisioning.sweep_queues"
     SWEEP_CLUSTERS = "provisioning.sweep_clusters"
     CHECK_CLUSTER = "provisioning.check_cluster"
 

@@ -75,6 +75,11 @@ def sweep_inventory(**_: object) -> None:
     sweeping.sweep_inventory(drivers=driver_at, clock=timezone.now)
 
 
+@shared_task(name=TaskName.SWEEP_QUEUES)
+def sweep_queues(**_: object) -> None:
+    sweeping.sweep_queues(drivers=driver_at, clock=timezone.now)
+
+
 @shared_task(name=TaskName.SWEEP_CLUSTERS)
 def sweep_clusters(**_: object) -> None:
     """Work follows its cluster's standing; clusters that nobody has looked at for a while are looked at."""

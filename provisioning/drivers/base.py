@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
+from provisioning.drivers.places import Topology
 from provisioning.inventory import NodeFacts
 
 
@@ -244,6 +245,7 @@ class Capabilities:
     storage_classes: tuple[str, ...] = ()
     default_storage_class: str = ""
     devices: tuple[str, ...] = ()
+    topology: Topology | None = None
 
 
 @runtime_checkable
@@ -275,6 +277,13 @@ class Watch(Protocol):
 class TellsChanges(Protocol):
     def watches(self) -> tuple[Watch, ...]:
         """New ones, which have heard nothing yet. A hint may be missed, come twice or too late."""
+        ...
+
+
+@runtime_checkable
+class KeepsQueues(Protocol):
+    def keep_queues(self, limits: Mapping[UUID, Mapping[str, int]]) -> tuple[str, ...]:
+        """Make the cluster's own queues say what organisations may hold. Returns what of it others had changed."""
         ...
 
 

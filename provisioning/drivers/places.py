@@ -32,16 +32,27 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
+class Topology:
+    """How a cluster's nodes lie to each other, as Kueue was told. `levels`: labels of nodes, the widest first."""
+
+    name: str
+    levels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """A driver's name and, for a cluster that is reached over the network, which one and how.
 
     `storage_classes`: the cluster's storage class by our disk tier; a tier without one takes the cluster's default.
+    `offers`: of what may be installed there, what was when it was last looked at.
     """
 
     driver: str
     cluster_id: UUID | None = None
     connection: Connection | None = None
     storage_classes: tuple[tuple[str, str], ...] = ()
+    offers: tuple[str, ...] = ()
+    topology: Topology | None = None
 
 
 LOCAL = Place("local")

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from core.models import UUIDModel
-from provisioning.drivers.places import LOCAL
+from provisioning.drivers.places import LOCAL, Topology
 from provisioning.enums import CapacityKind, ClusterHealth, ClusterStanding, ImageKind, choices
 from provisioning.types import ClusterFacts, ShapeFacts
 
@@ -71,6 +71,17 @@ class Cluster(UUIDModel):
 
     def __str__(self) -> str:
         return self.slug
+
+    @property
+    def installed(self) -> list[str]:
+        """Of what may be installed on it, what was there when it was last looked at."""
+        return list(self.offers.get("installed", []))
+
+    @property
+    def topology(self) -> Topology | None:
+        """How its nodes lie to each other, as Kueue was told."""
+        told = self.offers.get("topology")
+        return Topology(told["name"], tuple(told["levels"])) if told else None
 
     @property
     def facts(self) -> ClusterFacts:

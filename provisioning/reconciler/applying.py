@@ -19,7 +19,7 @@ from provisioning.reconciler.claims import Claimed
 from provisioning.reconciler.policy import Call, Pace, Step
 from provisioning.reconciler.queueing import admit_to_cluster
 from provisioning.services import attempts, awaiting, shares
-from provisioning.services.transitions import carry_out, locked
+from provisioning.services.transitions import carry_out, deadline_of, locked
 from provisioning.services.wishes import is_still_admitted, readmit
 from provisioning.types import Move, Run
 
@@ -183,6 +183,8 @@ def _schedule(workload: Workload, step: Step, seen: Observation | None, now: dat
         return fields
     every = duration("POLL_EVERY") * _SLOWER[step.pace]
     fields["due_at"] = step.look_at or _next_look(workload, now, every)
+    if step.unhurried:
+        fields["deadline_at"] = deadline_of(State(workload.state), now)
     reason = step.reason.as_json() if step.reason else None
     if reason is not None and reason != workload.reason:
         fields |= {"reason": reason, "version": workload.version + 1}

@@ -16,9 +16,19 @@ S = State
 _LAST_LINES = 20
 GONE = frozenset({Phase.STOPPED, Phase.SUCCEEDED, Phase.FAILED, Phase.ABSENT})
 KEPT_WAITING = frozenset(
-    {"unschedulable", "volume_unbound", "image_pull_failed", "container_not_created", "pod_refused", "forbidden"}
+    {
+        "unschedulable",
+        "volume_unbound",
+        "image_pull_failed",
+        "container_not_created",
+        "pod_refused",
+        "forbidden",
+        "kueue_silent",
+    }
 )
 """What a start may wait for; one that waits too long fails for this."""
+UNHURRIED = frozenset({"kueue_pending"})
+"""What a start waits for as long as it takes: it stands in a queue of the cluster's own, which says why."""
 
 
 _LAST_WORDS = {S.FAILED: "Failed.", S.SUCCEEDED: "Done. Its disk stays."}
@@ -74,12 +84,14 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Move, or wait with a reason. `look_at`: when to look again, where that is known better than by the pace."""
+    """Move, or wait with a reason. `look_at`: when to look again, where that is known better than by the pace.
+    `unhurried`: the state's deadline begins anew."""
 
     move: Move | None = None
     reason: Reason | None = None
     pace: Pace = Pace.SOON
     look_at: datetime | None = None
+    unhurried: bool = False
 
 
 def call_for(state: State, desired: DesiredState, ends_as: State, *, has_run: bool) -> Call:
@@ -120,6 +132,8 @@ def _starting(situation: Situation) -> Step:
         return Step(Move(verb="workload.running", message="Running.", to=(S.RUNNING,)))
     if seen is not None and seen.phase in GONE - {Phase.ABSENT}:
         return _ended(situation, seen, "start_failed", "The server ended before it was ready.")
+    if seen is not None and seen.reason is not None and seen.reason.code in UNHURRIED:
+        return Step(reason=_reason(seen), pace=Pace.LATER, unhurried=True)
     if situation.late:
         return Step(_clean_up(_too_late(situation)))
     if seen is None:

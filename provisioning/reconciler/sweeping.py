@@ -14,6 +14,7 @@ from provisioning.drivers.base import (
     ActivityReading,
     DriverUnavailable,
     FindsStrays,
+    KeepsQueues,
     KeepsVolumes,
     ProbeFailed,
     ReportsActivity,
@@ -32,6 +33,7 @@ from provisioning.selectors.specs import place_of, spec_of
 from provisioning.services import activity, inventory, volumes
 from provisioning.services.transitions import locked
 from provisioning.types import Signals
+from tenants.selectors.quotas import organization_limits
 
 log = structlog.get_logger(__name__)
 
@@ -124,6 +126,26 @@ def list_nodes(*, cluster_id: UUID, drivers: Drivers, clock: Clock) -> bool:
     return False
 
 
+def sweep_queues(*, drivers: Drivers, clock: Clock) -> int:
+    """Where a cluster queues jobs itself, its quotas are ours. Returns how many queues others had changed.
+
+    A job's own admission has been decided by then: a queue that says something else could only hold it back.
+    """
+    limits, mended = organization_limits(), 0
+    for cluster in Cluster.objects.filter(active=True, offers__installed__contains="kueue"):
+        try:
+            driver = drivers(place_of(cluster))
+            names = driver.keep_queues(limits) if isinstance(driver, KeepsQueues) else ()
+            if names:
+                _record_drift(cluster, names, clock())
+            mended += len(names)
+        except DriverUnavailable as error:
+            log.warning("queues_unknown", cluster=cluster.slug, error=str(error))
+        except Exception:
+            log.exception("queues_failed", cluster=cluster.slug)
+    return mended
+
+
 def sweep_volumes(*, drivers: Drivers, clock: Clock) -> int:
     """Remove the files of deleted workloads whose time to be brought back is over."""
     purged = 0
@@ -186,6 +208,14 @@ def _record_leak(stray: Stray, now: datetime) -> None:
         ref = ObjectRef(kind="workload", id=str(stray.workload_id))
         audit.record(system_actor("stray sweep", None), "stray.ended", ref, now=now, after=reason.as_json())
     log.warning("stray_ended", workload=str(stray.workload_id), processes=stray.processes)
+
+
+def _record_drift(cluster: Cluster, names: tuple[str, ...], now: datetime) -> None:
+    with acts.begin(Source(SourceKind.SYSTEM)), scope.of_platform():
+        ref = ObjectRef("cluster", str(cluster.pk), cluster.slug)
+        actor = system_actor("queue sweep", None)
+        audit.record(actor, "cluster.queues_mended", ref, now=now, after={"queues": list(names)})
+    log.warning("queues_mended", cluster=cluster.slug, queues=names)
 
 
 def _remove(project_id: UUID, volume_id: UUID, place: Place, drivers: Drivers) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from provisioning.drivers.base import RunSpec
 from provisioning.drivers.places import LOCAL, NOWHERE, Place
 from provisioning.enums import ClusterStanding, Kind
@@ -38,7 +40,9 @@ def place_of(cluster: Cluster) -> Place:
     if cluster.standing == ClusterStanding.REMOVED:
         return NOWHERE
     access = ClusterAccess.objects.filter(cluster=cluster).first()
-    return Place(cluster.driver, cluster.pk) if access is None else access.place(cluster.driver)
+    if access is None:
+        return Place(cluster.driver, cluster.pk)
+    return replace(access.place(cluster.driver), offers=tuple(cluster.installed), topology=cluster.topology)
 
 
 def places_in_use() -> list[Place]:

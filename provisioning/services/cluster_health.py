@@ -151,4 +151,5 @@ def _offers(seen: Capabilities) -> dict[str, Json]:
         "default_storage_class": seen.default_storage_class,
         "devices": list(seen.devices),
         "missing_rights": list(seen.missing_rights),
+        "topology": {"name": seen.topology.name, "levels": list(seen.topology.levels)} if seen.topology else None,
     }

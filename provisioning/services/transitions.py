@@ -119,13 +119,18 @@ def _wish(workload: Workload, move: Move) -> dict[str, object]:
     return {"desired_state": move.desired, "generation": workload.generation + 1}
 
 
+def deadline_of(state: State, since: datetime) -> datetime | None:
+    """Until when a state that began then must have made progress."""
+    return since + duration(_DEADLINES[state]) if state in _DEADLINES else None
+
+
 def _clock(after: State, at: datetime, desired: object, workload: Workload) -> dict[str, object]:
     """When the new state is looked at next, and until when it must have made progress."""
     wanted = desired or workload.desired_state
     rests = after in ENDED and not (after is State.STOPPED and wanted == DesiredState.RUNNING)
     fields: dict[str, object] = {
         "due_at": None if rests else at,
-        "deadline_at": at + duration(_DEADLINES[after]) if after in _DEADLINES else None,
+        "deadline_at": deadline_of(after, at),
     }
     if after is State.QUEUED:
         fields["queued_at"] = at

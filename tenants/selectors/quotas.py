@@ -196,6 +196,16 @@ def organization_ids() -> list[UUID]:
         return list(Organization.objects.order_by("pk").values_list("pk", flat=True))
 
 
+def organization_limits() -> dict[UUID, dict[str, int]]:
+    """What every organisation as a whole may hold at once, by resource; nothing of what has no limit."""
+    with scope.of_platform():
+        found: dict[UUID, dict[str, int]] = {key: {} for key in Organization.objects.values_list("pk", flat=True)}
+        rows = Quota.objects.filter(team=None, project=None, user=None)
+        for organization_id, resource, limit in rows.values_list("organization_id", "resource", "limit"):
+            found[organization_id][resource] = limit
+        return found
+
+
 def holds_by_holder(kind: str) -> dict[UUID, Claim]:
     """What each holder of the scope's organisation holds."""
     found: dict[UUID, dict[str, int]] = {}

@@ -233,7 +233,8 @@ class KubeRig:
         def noted(spec: RunSpec, place: Place, incarnation: str) -> Json:
             manifest = written(spec, place, incarnation)
             for template in _templates(manifest):
-                part(template, "metadata")["annotations"] = self.notes.get(spec.workload_id, {})
+                metadata = part(template, "metadata")
+                metadata["annotations"] = part(metadata, "annotations") | self.notes.get(spec.workload_id, {})
                 part(template, "spec")["nodeSelector"] = dict(self.nodes)
             return manifest
 

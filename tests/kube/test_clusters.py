@@ -83,14 +83,14 @@ class TestLook:
 
     def test_what_is_missing_is_named(self, account: Connection, kinds: Kinds) -> None:
         roles = kinds("rbac.authorization.k8s.io/v1", "ClusterRole")
-        less = [rule for rule in rights.WORKSPACES if rule["resources"] != ["statefulsets"]]
+        less = [rule for rule in rights.needed(rights.OPTIONAL) if rule["resources"] != ["statefulsets"]]
         roles.patch(name=rights.ACCOUNT, body={"rules": less}, content_type="application/merge-patch+json")
         try:
             until(lambda: len(look_at(actor=SYSTEM, connection=account).missing_rights) == 4)
 
             assert "create statefulsets.apps" in look_at(actor=SYSTEM, connection=account).missing_rights
         finally:
-            body = {"rules": list(rights.WORKSPACES)}
+            body = {"rules": list(rights.needed(rights.OPTIONAL))}
             roles.patch(name=rights.ACCOUNT, body=body, content_type="application/merge-patch+json")
             until(lambda: not look_at(actor=SYSTEM, connection=account).missing_rights)
 

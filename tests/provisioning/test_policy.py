@@ -17,6 +17,9 @@ STOPPED = Observation(Phase.STOPPED)
 LEFT = Observation(Phase.STOPPED, reason=Reason("exited", "It ended with status 0."))
 EVICTED = Observation(Phase.STOPPED, reason=Reason("evicted", "The node was low on memory."))
 UNPULLED = Observation(Phase.STARTING, reason=Reason("image_pull_failed", "The image cannot be had."))
+QUEUED = Observation(Phase.STARTING, reason=Reason("kueue_pending", "It waits in Kueue's queue."))
+SILENT = Observation(Phase.STARTING, reason=Reason("kueue_silent", "Kueue has not taken it up yet."))
+PREEMPTED = Observation(Phase.STOPPED, reason=Reason("preempted_by_kueue", "Kueue took it back."))
 REBOOTED = Observation(Phase.STOPPED, reason=Reason("machine_restarted", "The machine was restarted."))
 FAILED = Observation(Phase.FAILED, reason=Reason("out_of_memory", "It used more memory than it has."))
 ABSENT = Observation(Phase.ABSENT)
@@ -70,6 +73,9 @@ class TestMoves:
             (S.RUNNING, LEFT, False, S.STOPPING, "exited", S.STOPPED),
             (S.RUNNING, REBOOTED, False, S.STOPPING, "machine_restarted", S.STOPPED),
             (S.RUNNING, EVICTED, False, S.STOPPING, "evicted", S.STOPPED),
+            (S.RUNNING, PREEMPTED, False, S.STOPPING, "preempted_by_kueue", S.STOPPED),
+            (S.PROVISIONING, PREEMPTED, True, S.STOPPING, "preempted_by_kueue", S.STOPPED),
+            (S.PROVISIONING, SILENT, True, S.STOPPING, "kueue_silent", S.FAILED),
             (S.PROVISIONING, UNPULLED, True, S.STOPPING, "image_pull_failed", S.FAILED),
             (S.RUNNING, ABSENT, False, S.STOPPING, "lost", S.FAILED),
             (S.STOPPING, STOPPED, False, S.STOPPED, None, None),
@@ -114,6 +120,8 @@ class TestWaits:
             (S.PROVISIONING, STARTING, False, "starting", Pace.SOON),
             (S.PROVISIONING, DEAF, False, "starting", Pace.SOON),
             (S.PROVISIONING, None, False, "cluster_unreachable", Pace.LATER),
+            (S.PROVISIONING, QUEUED, False, "kueue_pending", Pace.LATER),
+            (S.PROVISIONING, QUEUED, True, "kueue_pending", Pace.LATER),
             (S.RUNNING, UP, False, None, Pace.LATER),
             (S.RUNNING, None, False, None, Pace.LATER),
             (S.RUNNING, STOPPING, False, None, Pace.LATER),
@@ -131,3 +139,7 @@ class TestWaits:
 
         assert waiting.move is None
         assert (waiting.reason.code if waiting.reason else None, waiting.pace) == (reason, pace)
+
+    def test_only_in_a_queue_of_the_clusters_own_has_no_deadline(self):
+        assert step(S.PROVISIONING, QUEUED).unhurried
+        assert not step(S.PROVISIONING, SILENT).unhurried

@@ -8,7 +8,7 @@ has a finalizer of ours, so that it waits to be seen when it has ended: no run e
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +30,7 @@ from provisioning.drivers.base import (
     VolumeInUse,
     Watch,
 )
-from provisioning.drivers.kubernetes import activity, logs, starting, status, tunnel
+from provisioning.drivers.kubernetes import activity, logs, queueing, starting, status, tunnel
 from provisioning.drivers.kubernetes.capabilities import capabilities_of
 from provisioning.drivers.kubernetes.client import Api, Forbidden, Refused
 from provisioning.drivers.kubernetes.names import (
@@ -63,8 +63,8 @@ ENDING_LAST = Reason("last_run_ending", "What is left of its last run is ending.
 
 
 class KubernetesDriver:
-    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, KeepsVolumes, FindsStrays, TellsNodes, TellsChanges and
-    StatesCaveats."""
+    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, KeepsVolumes, FindsStrays, TellsNodes, TellsChanges,
+    KeepsQueues and StatesCaveats."""
 
     def __init__(self, place: Place, ground: Ground | None = None) -> None:
         if place.connection is None:
@@ -84,6 +84,12 @@ class KubernetesDriver:
 
     def watches(self) -> tuple[Watch, ...]:
         return watches_of(self.api, self.place.cluster_id)
+
+    def keep_queues(self, limits: Mapping[UUID, Mapping[str, int]]) -> tuple[str, ...]:
+        try:
+            return queueing.keep(self.api, self.place, limits)
+        except Refused as refused:
+            raise DriverUnavailable(f"The cluster refuses a queue: {refused.message}") from refused
 
     def observe(self, spec: RunSpec) -> Observation:
         return self._settled(Spot.of(spec)).observation

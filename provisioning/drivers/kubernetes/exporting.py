@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import yaml
 
 from provisioning.drivers.base import RunSpec
@@ -18,6 +20,7 @@ def exported(spec: RunSpec, place: Place, ground: Ground) -> str:
 
 def exported_objects(spec: RunSpec, place: Place, ground: Ground) -> tuple[Json, ...]:
     """In the order in which they are applied."""
+    place = replace(place, offers=())  # nor is anything else taken to be installed
     own = runs.manifest(spec, place, "exported")
     template = part(own, "spec", "template", "metadata")
     template.pop("finalizers")

@@ -15,18 +15,25 @@ _PLURALS: Final = {
     "PersistentVolumeClaim": "persistentvolumeclaims",
     "Pod": "pods",
     "Event": "events",
+    "Node": "nodes",
     "NetworkPolicy": "networkpolicies",
     "StatefulSet": "statefulsets",
     "Job": "jobs",
     "Service": "services",
     "RayCluster": "rayclusters",
+    "ResourceFlavor": "resourceflavors",
+    "ClusterQueue": "clusterqueues",
+    "LocalQueue": "localqueues",
+    "Workload": "workloads",
+    "Topology": "topologies",
 }
+KUEUE: Final = "kueue.x-k8s.io/v1beta2"
 _GROUPS: Final = {
     "NetworkPolicy": "networking.k8s.io/v1",
     "StatefulSet": "apps/v1",
     "Job": "batch/v1",
     "RayCluster": "ray.io/v1",
-}
+} | dict.fromkeys(("ResourceFlavor", "ClusterQueue", "LocalQueue", "Workload", "Topology"), KUEUE)
 
 
 def path(kind: str, namespace: str = "", name: str = "") -> str:

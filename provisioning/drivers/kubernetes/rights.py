@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from provisioning.drivers.kubernetes.reading import Json
@@ -34,6 +35,21 @@ WORKSPACES: Final[tuple[Json, ...]] = (
 is asked for by newer API servers where a WebSocket is opened with GET."""
 
 
+OPTIONAL: Final[dict[str, tuple[Json, ...]]] = {
+    "kueue": (
+        _may("list create patch", "resourceflavors", "clusterqueues", group="kueue.x-k8s.io"),
+        _may("create patch", "localqueues", group="kueue.x-k8s.io"),
+        _may("list", "workloads", "topologies", group="kueue.x-k8s.io"),
+    ),
+}
+"""What is needed beside where something is installed, by its name among a cluster's offers."""
+
+
+def needed(offers: Collection[str]) -> tuple[Json, ...]:
+    """On a cluster that has these."""
+    return WORKSPACES + tuple(rule for name, rules in OPTIONAL.items() if name in offers for rule in rules)
+
+
 def access() -> tuple[Json, ...]:
     """What an administrator applies so that the platform gets in: an account with a token, and these rights alone."""
     account = {"name": ACCOUNT, "namespace": NAMESPACE}
@@ -56,7 +72,7 @@ def access() -> tuple[Json, ...]:
             "apiVersion": f"{rbac}/v1",
             "kind": "ClusterRole",
             "metadata": {"name": ACCOUNT},
-            "rules": list(WORKSPACES),
+            "rules": list(needed(OPTIONAL)),
         },
         {
             "apiVersion": f"{rbac}/v1",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from provisioning.drivers.base import RunSpec
-from provisioning.drivers.kubernetes import jobs, rays, workspaces
+from provisioning.drivers.kubernetes import jobs, queues, rays, workspaces
 from provisioning.drivers.kubernetes.names import JOB, RAY, WORKSPACE, form_of
 from provisioning.drivers.kubernetes.reading import Json
 from provisioning.drivers.places import Place
@@ -20,7 +20,8 @@ _MANIFESTS: Final[dict[str, Callable[[RunSpec, Place, str], Json]]] = {
 
 def manifest(spec: RunSpec, place: Place, incarnation: str) -> Json:
     """The one object that makes a run's pods; with it they go."""
-    return _MANIFESTS[form_of(spec)](spec, place, incarnation)
+    made = _MANIFESTS[form_of(spec)](spec, place, incarnation)
+    return queues.queued(made, spec, place) if queues.takes(spec, place) else made
 
 
 def companions(spec: RunSpec, place: Place) -> tuple[Json, ...]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from provisioning.drivers.base import Observation, Phase, Reason
-from provisioning.drivers.kubernetes import logs, status
+from provisioning.drivers.kubernetes import logs, queueing, queues, status
 from provisioning.drivers.kubernetes.client import Api
 from provisioning.drivers.kubernetes.names import INCARNATION
 from provisioning.drivers.kubernetes.reading import Json, labels_of, number, text
@@ -83,7 +83,21 @@ def _without_pod(api: Api, spot: Spot, view: View) -> Settled:
         if any(_run_of(pod) == record.incarnation for pod in pods_of(api, spot)):
             raise Overtaken
         return _over(api, spot, view, Verdict(Phase.STOPPED, over=True, reason=GONE), alive_at=record.alive_at)
+    if view.set is not None and queues.is_held(view.set):
+        return _held(api, spot, view, view.set)
     reason = status.without_pod(events_of(api, view.set)) if view.set is not None else None
+    return Settled(Observation(Phase.STARTING, reason=reason, incarnation=record.incarnation), record)
+
+
+def _held(api: Api, spot: Spot, view: View, job: Json) -> Settled:
+    """It waits for Kueue, unless Kueue will never have it."""
+    record = view.record
+    assert record is not None
+    workload = queueing.workload_of(api, job)
+    given_up = queues.why_given_up(workload)
+    if given_up is not None:
+        return _over(api, spot, view, Verdict(Phase.STOPPED, over=True, reason=given_up), alive_at=None)
+    reason = queues.why_held(workload)
     return Settled(Observation(Phase.STARTING, reason=reason, incarnation=record.incarnation), record)
 
 
@@ -121,6 +135,8 @@ def _over(api: Api, spot: Spot, view: View, seen: Verdict, *, alive_at: datetime
     record, claim = view.record, view.claim
     assert record is not None
     assert claim is not None
+    if seen.phase is Phase.STOPPED and queues.is_queued(view.set):
+        seen = replace(seen, reason=_taken_back(api, view) or seen.reason)
     ending = replace(
         record,
         stage=Stage.ENDING,
@@ -134,6 +150,12 @@ def _over(api: Api, spot: Spot, view: View, seen: Verdict, *, alive_at: datetime
     write(api, spot, claim, ending)
     end(api, spot, view)
     return Settled(_still_ending(ending), ending)
+
+
+def _taken_back(api: Api, view: View) -> Reason | None:
+    assert view.set is not None
+    assert view.record is not None
+    return queues.why_taken_back(view.set, queueing.workload_of(api, view.set), since=view.record.started_at)
 
 
 def _ending(api: Api, spot: Spot, view: View, pods: list[Json], *, now: datetime) -> Settled:

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import uuid4
 
 from provisioning.drivers.base import Phase, Reason, RunSpec
-from provisioning.drivers.kubernetes import namespaces, runs, volumes
+from provisioning.drivers.kubernetes import namespaces, queues, runs, volumes
 from provisioning.drivers.kubernetes import record as records
 from provisioning.drivers.kubernetes.client import Api, Refused
 from provisioning.drivers.kubernetes.names import GROUND, record_of
@@ -74,6 +74,8 @@ def set_up(api: Api, spec: RunSpec, place: Place, record: Record) -> Record | No
     """
     manifest = runs.manifest(spec, place, record.incarnation)
     try:
+        if queues.takes(spec, place):
+            apply(api, queues.local_queue(spec, place))
         for companion in runs.companions(spec, place):
             apply(api, companion)
         api.create(path(text(manifest, "kind"), text(manifest, "metadata", "namespace")), manifest)

@@ -10,10 +10,10 @@ from uuid import UUID
 import pytest
 
 from provisioning.drivers.base import RunSpec
-from provisioning.drivers.kubernetes import exporting, jobs, names, namespaces, rays, volumes, workspaces
+from provisioning.drivers.kubernetes import exporting, jobs, names, namespaces, queues, rays, runs, volumes, workspaces
 from provisioning.drivers.kubernetes.namespaces import INTERNET, Egress, Ground
 from provisioning.drivers.kubernetes.reading import part, rows, words
-from provisioning.drivers.places import Place
+from provisioning.drivers.places import Place, Topology
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 PLACE = Place("kubernetes", UUID(int=0xC), None, (("fast", "nvme"), ("standard", "ceph")))
@@ -33,6 +33,10 @@ WITH_ACCELERATORS = replace(SPEC, accelerator="H100", accelerator_count=2)
 A_JOB = replace(SPEC, kind="job", command=("python", "train.py", "--price", "$5"))
 WORKERS = replace(WITH_ACCELERATORS, kind="job", command=("torchrun", "train.py"), workers=4)
 RAY = replace(WITH_ACCELERATORS, kind="cluster", framework="ray", workers=4)
+RACKS = Topology("racks", ("example.com/block", "example.com/rack", "kubernetes.io/hostname"))
+QUEUEING = replace(PLACE, offers=("kueue",), topology=RACKS)
+PRODUCTS = (("nvidia.com/gpu.product", "NVIDIA-H100-80GB-HBM3"), ("nvidia.com/gpu.product", "Tesla-T4"))
+LIMITS = {"vcpus": 64, "memory_gib": 512, "accelerators": 8, "accelerators/H100": 16, "storage_gib": 100}
 OPEN = Ground(
     egress=(INTERNET, Egress("10.1.0.0/16", ports=(443, 5432))),
     pod_security="baseline",
@@ -47,6 +51,12 @@ def ground(of: Ground) -> tuple[dict[str, object], ...]:
     )
 
 
+def queues_with(topology: Topology | None) -> tuple[dict[str, object], ...]:
+    flavors = queues.flavors(PRODUCTS, topology)
+    queue = queues.cluster_queue(PLACE.cluster_id, SPEC.organization_id, LIMITS, flavors)
+    return (*map(queues.flavor, flavors), queue, queues.local_queue(A_JOB, PLACE))
+
+
 WRITTEN = {
     "namespace": lambda: exporting.as_yaml(ground(Ground())),
     "namespace-opened": lambda: exporting.as_yaml(ground(OPEN)),
@@ -59,6 +69,9 @@ WRITTEN = {
     "job-of-workers": lambda: exporting.exported(WORKERS, PLACE, Ground()),
     "ray": lambda: exporting.as_yaml((rays.cluster(RAY, PLACE, "run-1"),)),
     "exported": lambda: exporting.exported(SPEC, PLACE, Ground()),
+    "queued-job-of-workers": lambda: exporting.as_yaml((runs.manifest(WORKERS, QUEUEING, "run-1"),)),
+    "queues": lambda: exporting.as_yaml(queues_with(None)),
+    "queues-with-topology": lambda: exporting.as_yaml(queues_with(RACKS)),
 }
 
 
