@@ -73,7 +73,7 @@ class Visitor:
         self.go("/launch")
         self.page.get_by_role("radio", name=shape).check()
         self.page.get_by_label("Name").fill(name)
-        expect(self.page.locator("#panel .note")).to_contain_text("Starts now")
+        expect(self.page.locator("#panel .note").first).to_contain_text("Starts now", timeout=SOON)
         self.page.get_by_role("button", name="Launch", exact=True).click()
         self.page.wait_for_url(re.compile("/workspaces/[0-9a-f-]{36}$"))
 

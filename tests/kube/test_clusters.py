@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -19,8 +17,6 @@ from core.outgoing import NotReached
 from core.types import system_actor
 from provisioning.drivers.base import DriverUnavailable
 from provisioning.drivers.kubernetes import rights
-from provisioning.drivers.kubernetes.kubeconfig import parse_kubeconfig
-from provisioning.drivers.kubernetes.reading import Json, text
 from provisioning.drivers.places import Connection
 from provisioning.drivers.registry import driver_at
 from provisioning.models import Cluster, ClusterAccess
@@ -29,48 +25,23 @@ from provisioning.selectors.specs import place_of
 from provisioning.services.cluster_health import check_cluster
 from provisioning.services.clusters import look_at
 from tests.house import Tenant
+from tests.kube.access import ACCESS, kubeconfig_of, shipped_account
 from tests.kube.conftest import Kinds
 from tests.kube.waiting import until
 from tests.provisioning.stage import open_shop
 
-ACCESS = Path(__file__).parent.parent.parent / "docs" / "kubernetes" / "steelyard-access.yaml"
 SYSTEM = system_actor("test", None)
 
 
 @pytest.fixture(scope="module")
 def account(cluster: Path, kinds: Kinds) -> Connection:
     """A connection with the token of the account that the shipped manifest makes."""
-    for thing in yaml.safe_load_all(ACCESS.read_text()):
-        kinds(thing["apiVersion"], thing["kind"]).server_side_apply(body=thing, field_manager="administrator")
-    secrets = kinds("v1", "Secret")
-
-    def token() -> str:
-        found: Json = secrets.get(name=rights.ACCOUNT, namespace=rights.NAMESPACE).to_dict()
-        return text(found, "data", "token")
-
-    until(token)
-    admin = parse_kubeconfig(cluster.read_text())
-    return Connection(server=admin.server, ca_pem=admin.ca_pem, token=base64.b64decode(token()).decode())
-
-
-def kubeconfig_of(connection: Connection) -> StringIO:
-    authority = base64.b64encode(connection.ca_pem.encode()).decode()
-    cluster = {"server": connection.server, "certificate-authority-data": authority}
-    return StringIO(
-        json.dumps(
-            {
-                "kind": "Config",
-                "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
-                "clusters": [{"name": "it", "cluster": cluster}],
-                "users": [{"name": "it", "user": {"token": connection.token}}],
-            }
-        )
-    )
+    return shipped_account(cluster, kinds)
 
 
 def register(connection: Connection, *words: str) -> str:
     said = StringIO()
-    call_command("register_cluster", *words, kubeconfig=kubeconfig_of(connection), stdout=said)
+    call_command("register_cluster", *words, kubeconfig=StringIO(kubeconfig_of(connection)), stdout=said)
     return said.getvalue()
 
 
