@@ -1,4 +1,4 @@
-"""The README's commands run as they stand, against the platform that its first command starts."""
+"""The commands of the README and of the page on jobs run as they stand, against a platform as `make up` starts it."""
 
 from __future__ import annotations
 
@@ -14,32 +14,40 @@ from django.conf import settings
 from tests import platform
 
 ROOT = Path(settings.BASE_DIR)
+DOCUMENTS = ("README.md", "docs/jobs.md")
 pytestmark = [pytest.mark.platform, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
 def answers():
-    """What each curl of the README printed, by the first words of its comment."""
-    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    block = next(found for found in blocks if "curl" in found)
-    setting_up, *steps = re.split(r"^# ", block, flags=re.MULTILINE)
+    """What each curl of the documents printed, by the first words of its comment."""
     with platform.running() as running:
         variables = os.environ | {"STEELYARD_STATE": str(running.state)}
         told = {}
-        for step in steps:
-            comment, commands = step.split("\n", 1)
-            done = subprocess.run(
-                ["bash", "-euo", "pipefail", "-c", setting_up + commands],
-                cwd=ROOT,
-                env=variables,
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
-            assert done.returncode == 0, (comment, done.stderr)
-            told[comment] = json.loads(done.stdout)
+        for document in DOCUMENTS:
+            told |= told_by(document, variables)
         yield told
+
+
+def told_by(document, variables):
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+    block = next(found for found in blocks if "curl" in found)
+    setting_up, *steps = re.split(r"^# ", block, flags=re.MULTILINE)
+    told = {}
+    for step in steps:
+        comment, commands = step.split("\n", 1)
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", setting_up + commands],
+            cwd=ROOT,
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, (comment, done.stderr)
+        told[comment] = json.loads(done.stdout)
+    return told
 
 
 def answer(answers, words):
@@ -73,3 +81,12 @@ class TestReadme:
 
     def test_costs_have_a_total(self, answers):
         assert answer(answers, "What the month costs")["total"]["currency"] == "USD"
+
+
+class TestJobs:
+    def test_a_job_is_accepted_and_its_attempts_are_told(self, answers):
+        launched = answer(answers, "Train on two workers")
+        attempts = answer(answers, "The attempts of the newest job")["results"]
+
+        assert (launched["kind"], launched["job"]["workers"], launched["job"]["success_codes"]) == ("job", 2, [0])
+        assert all(attempt["number"] >= 1 for attempt in attempts)
