@@ -74,7 +74,7 @@ def back_off(failures: int) -> timedelta:
 
 
 def job_of(stored: Mapping[str, object] | None) -> JobSpec | None:
-    """The job as `as_json` wrote it; None where there is none."""
+    """The job as `as_json` wrote it, or as somebody asks for it; None where there is none."""
     if not stored:
         return None
     seconds = stored.get("max_duration_seconds")
@@ -83,7 +83,7 @@ def job_of(stored: Mapping[str, object] | None) -> JobSpec | None:
         workers=_whole(stored.get("workers"), 1),
         retries=_whole(stored.get("retries"), 0),
         max_duration=timedelta(seconds=seconds) if isinstance(seconds, int) else None,
-        success_codes=_codes(stored, "success_codes"),
+        success_codes=_codes(stored, "success_codes") if "success_codes" in stored else (0,),
         fatal_codes=_codes(stored, "fatal_codes"),
     )
 

@@ -51,6 +51,9 @@ class TestSpec:
         assert job_of(job.as_json()) == job
         assert job_of(None) is None
 
+    def test_is_one_worker_tried_once_that_is_done_with_0_where_nothing_else_is_said(self):
+        assert job_of({"command": ["python"]}) == JobSpec(("python",), workers=1, retries=0, success_codes=(0,))
+
     @pytest.mark.parametrize(
         ("change", "field"),
         [
