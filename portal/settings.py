@@ -262,6 +262,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-workloads": {"task": "provisioning.sweep_workloads", "schedule": 2.0, "options": {"expires": 4}},
     "sweep-activity": {"task": "provisioning.sweep_activity", "schedule": 30.0, "options": {"expires": 30}},
     "sweep-strays": {"task": "provisioning.sweep_strays", "schedule": 60.0, "options": {"expires": 60}},
+    "sweep-ledger": {"task": "provisioning.sweep_ledger", "schedule": 300.0, "options": {"expires": 300}},
     "sweep-volumes": {"task": "provisioning.sweep_volumes", "schedule": 300.0, "options": {"expires": 300}},
     "sweep-inventory": {"task": "provisioning.sweep_inventory", "schedule": 60.0, "options": {"expires": 60}},
     "sweep-queues": {"task": "provisioning.sweep_queues", "schedule": 60.0, "options": {"expires": 60}},

@@ -150,12 +150,31 @@ class ClusterHealth(StrEnum):
     UNREACHABLE = "unreachable"
 
 
+class LeakKind(StrEnum):
+    """What there is without a wish: something that runs, a disk, an end that hangs; or a bill without a thing."""
+
+    RUN = "run"
+    DISK = "disk"
+    STUCK = "stuck"
+    BILL = "bill"
+
+
+class LeakEnd(StrEnum):
+    """How a leak ended: by rule or by a person, or it was not there any more."""
+
+    REMOVED = "removed"
+    ESCAPED = "escaped"
+    CLOSED = "closed"
+    GONE = "gone"
+
+
 class TaskName(StrEnum):
     RECONCILE_WORKLOAD = "provisioning.reconcile_workload"
     APPROVAL_SETTLED = "provisioning.approval_settled"
     QUOTA_RETURNED = "provisioning.quota_returned"
     SWEEP_WORKLOADS = "provisioning.sweep_workloads"
     SWEEP_ACTIVITY = "provisioning.sweep_activity"
+    SWEEP_LEDGER = "provisioning.sweep_ledger"
     SWEEP_STRAYS = "provisioning.sweep_strays"
     SWEEP_VOLUMES = "provisioning.sweep_volumes"
     SWEEP_QUOTAS = "provisioning.sweep_quotas"

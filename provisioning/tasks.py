@@ -13,7 +13,7 @@ from provisioning.drivers.registry import driver_at
 from provisioning.enums import TaskName
 from provisioning.reconciler import reconcile, sweeping
 from provisioning.selectors.specs import places_in_use
-from provisioning.services import awaiting, cluster_health, cluster_standing, quota_drift
+from provisioning.services import awaiting, cluster_health, cluster_standing, ledger_leaks, quota_drift
 from provisioning.services.entries import forget_expired
 from tenants.services.quota_raises import end_raises
 
@@ -62,6 +62,12 @@ def sweep_activity(**_: object) -> None:
 def sweep_strays(**_: object) -> None:
     for place in places_in_use():
         sweeping.sweep_strays(place=place, drivers=driver_at, clock=timezone.now)
+        sweeping.sweep_leftovers(place=place, drivers=driver_at, clock=timezone.now)
+
+
+@shared_task(name=TaskName.SWEEP_LEDGER)
+def sweep_ledger(**_: object) -> None:
+    ledger_leaks.sweep(now=timezone.now())
 
 
 @shared_task(name=TaskName.SWEEP_VOLUMES)

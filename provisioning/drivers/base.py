@@ -256,6 +256,33 @@ class TellsCapabilities(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Leftover:
+    """A disk of this installation on a cluster, or something whose end hangs on a finalizer of somebody else's.
+
+    `name`: kind, namespace and name; with `uid` it names this very object. `since`: when it was made, or asked to end.
+    """
+
+    name: str
+    uid: str
+    since: datetime
+    volume_id: UUID | None = None
+    size_gib: int = 0
+    workload_id: UUID | None = None
+    finalizers: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class FindsLeftovers(Protocol):
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """Every disk, wished for or not, and everything that ends and cannot. Half a list is none."""
+        ...
+
+    def remove_leftover(self, leftover: Leftover) -> None:
+        """Delete a disk; take the foreign finalizers from what hangs. That very object, or none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Hint:
     """Something on a cluster is not as it was: its nodes where no workload is named. Lists say how it is."""
 

@@ -4,6 +4,7 @@ from provisioning.models.catalogue import AcceleratorType, Cluster, Image, Regio
 from provisioning.models.clusters import ClusterAccess
 from provisioning.models.entries import EntryCode, WorkspaceEntry
 from provisioning.models.history import ActivitySample, Allocation, Attempt, Condition, Event
+from provisioning.models.leaks import Leak
 from provisioning.models.nodes import CapacityInterval, Node
 from provisioning.models.volumes import Volume
 from provisioning.models.workloads import Workload
@@ -20,6 +21,7 @@ __all__ = [
     "EntryCode",
     "Event",
     "Image",
+    "Leak",
     "Node",
     "Region",
     "Shape",

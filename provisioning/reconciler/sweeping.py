@@ -13,6 +13,7 @@ from core.types import ObjectRef, Reason, system_actor
 from provisioning.drivers.base import (
     ActivityReading,
     DriverUnavailable,
+    FindsLeftovers,
     FindsStrays,
     KeepsQueues,
     KeepsVolumes,
@@ -23,14 +24,14 @@ from provisioning.drivers.base import (
     VolumeInUse,
 )
 from provisioning.drivers.places import LOCAL, Place
-from provisioning.enums import ConditionStatus, ConditionType, Kind, State
+from provisioning.enums import ConditionStatus, ConditionType, Kind, LeakEnd, LeakKind, State
 from provisioning.enums import Source as Sign
 from provisioning.models import Cluster, Workload
 from provisioning.reconciler.applying import set_condition
 from provisioning.reconciler.loop import Clock, Drivers, reconcile
 from provisioning.selectors import sweeps
 from provisioning.selectors.specs import place_of, spec_of
-from provisioning.services import activity, inventory, volumes
+from provisioning.services import activity, inventory, leaks, volumes
 from provisioning.services.transitions import locked
 from provisioning.types import Signals
 from tenants.selectors.quotas import organization_limits
@@ -93,7 +94,41 @@ def _end_strays(place: Place, drivers: Drivers, clock: Clock) -> int:
     for stray in strays:
         driver.end_stray(stray)
         _record_leak(stray, clock())
+    leaks.note_strays(place, strays, clock())
     return len(strays)
+
+
+def sweep_leftovers(*, place: Place, drivers: Drivers, clock: Clock) -> int:
+    """Disks and ends that hang: removed or told by rule. Returns how many were removed.
+
+    The books are read after the look: a disk whose row came meanwhile is known.
+    """
+    try:
+        driver = drivers(place)
+        if not isinstance(driver, FindsLeftovers) or place.cluster_id is None:
+            return 0
+        found = driver.leftovers()
+        wished = {each.id for each in sweeps.placed_workloads(place)}
+        verdicts = [one for one in leaks.judged(found, wished, clock()) if one.rule is not leaks.Rule.KEEP]
+        return _follow_rules(place, driver, verdicts, clock)
+    except DriverUnavailable as error:
+        log.warning("leftovers_unknown", cluster=str(place.cluster_id), why=str(error))
+        return 0
+
+
+def _follow_rules(place: Place, driver: FindsLeftovers, verdicts: list[leaks.Judged], clock: Clock) -> int:
+    assert place.cluster_id is not None
+    removed, seen = 0, set[tuple[str, str]]()
+    for one in verdicts:
+        told, outcome = leaks.told_of(one), None
+        if one.rule is leaks.Rule.REMOVE:
+            driver.remove_leftover(one.leftover)
+            outcome = LeakEnd.ESCAPED if told.kind is LeakKind.STUCK else LeakEnd.REMOVED
+            removed += 1
+        leaks.note(place.cluster_id, told, since=one.leftover.since, outcome=outcome, now=clock())
+        seen.add((told.kind, told.object))
+    leaks.forget_what_is_gone(place.cluster_id, seen, clock())
+    return removed
 
 
 def sweep_inventory(*, drivers: Drivers, clock: Clock) -> int:

@@ -26,6 +26,7 @@ GLOBAL_TABLES = {
     "provisioning.ClusterAccess",
     "provisioning.Node",
     "provisioning.CapacityInterval",
+    "provisioning.Leak",
     "provisioning.AcceleratorType",
     "provisioning.Shape",
     "provisioning.Image",

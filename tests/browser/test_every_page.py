@@ -32,7 +32,10 @@ OWNERS = (*ORGANIZATION, *RULES, "/invoice", "/audit", "/organization/sign-in")
 CONSOLE = (
     "/console/",
     "/console/tenants/borealis",
-    *(f"/console/{name}" for name in ("people", "clusters", "clusters/new", "fleet", "approvals", "policies", "audit")),
+    *(
+        f"/console/{name}"
+        for name in ("people", "clusters", "clusters/new", "leaks", "fleet", "approvals", "policies", "audit")
+    ),
     "/console/isolation",
 )
 DOOR = (

@@ -167,6 +167,7 @@ def _ids(tenant: Tenant, project: str, running: Workload, gone: Workload) -> Ids
         "project_id": tenant.projects[project].pk,
         "project_slug": project,
         "slug": tenant.organization.slug,
+        "leak_id": tenant.organization.pk,
         "person_id": next(iter(tenant.people.values())).pk,
         "month": timezone.now().strftime("%Y-%m"),
         "report_id": tenant.organization.pk,

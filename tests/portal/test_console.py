@@ -29,6 +29,7 @@ PAGES = (
     "/console/fleet",
     "/console/clusters",
     "/console/clusters/new",
+    "/console/leaks",
 )
 
 

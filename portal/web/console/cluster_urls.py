@@ -1,13 +1,15 @@
-"""Addresses of the console's pages about clusters."""
+"""Addresses of the console's pages about clusters and what leaks there."""
 
 from __future__ import annotations
 
 from django.urls import path
 
-from portal.web.console import cluster_acts, cluster_forms, clusters
+from portal.web.console import cluster_acts, cluster_forms, clusters, leaks
 
 _ONE = "console/clusters/<slug:slug>"
 urlpatterns = [
+    path("console/leaks", leaks.leak_list, name="console-leaks"),
+    path("console/leaks/<uuid:leak_id>/remove", leaks.leak_remove, name="console-leak-remove"),
     path("console/clusters", clusters.cluster_list, name="console-clusters"),
     path("console/clusters/new", cluster_forms.register_page, name="console-cluster-new"),
     path("console/clusters/new/try", cluster_forms.register_try, name="console-cluster-try"),

@@ -35,6 +35,7 @@ _PAGES = (
     ("People", "console-people", "", P.MANAGE_TENANTS),
     ("Clusters", "console-clusters", "", P.OPERATE_FLEET),
     ("Fleet", "console-fleet", "server", P.OPERATE_FLEET),
+    ("Leaks", "console-leaks", "", P.OPERATE_FLEET),
     ("Approvals", "console-approvals", "stamp", P.DECIDE_PLATFORM_APPROVAL),
     ("Policies", "console-policies", "", P.MANAGE_PLATFORM_POLICY),
     ("Audit", "console-audit", "scroll-text", P.VIEW_PLATFORM_AUDIT),

@@ -20,6 +20,7 @@ from provisioning.drivers.base import (
     Capabilities,
     DriverUnavailable,
     Endpoint,
+    Leftover,
     LogPiece,
     Observation,
     Phase,
@@ -30,7 +31,7 @@ from provisioning.drivers.base import (
     VolumeInUse,
     Watch,
 )
-from provisioning.drivers.kubernetes import activity, logs, queueing, starting, status, tunnel
+from provisioning.drivers.kubernetes import activity, leftovers, logs, queueing, starting, status, tunnel
 from provisioning.drivers.kubernetes.capabilities import capabilities_of
 from provisioning.drivers.kubernetes.client import Api, Forbidden, Refused
 from provisioning.drivers.kubernetes.names import (
@@ -64,7 +65,7 @@ ENDING_LAST = Reason("last_run_ending", "What is left of its last run is ending.
 
 class KubernetesDriver:
     """Offers WorkloadDriver, ReportsActivity, FollowsLogs, KeepsVolumes, FindsStrays, TellsNodes, TellsChanges,
-    KeepsQueues and StatesCaveats."""
+    FindsLeftovers, KeepsQueues and StatesCaveats."""
 
     def __init__(self, place: Place, ground: Ground | None = None) -> None:
         if place.connection is None:
@@ -155,6 +156,12 @@ class KubernetesDriver:
         ends = [self._ended(spot, absent=False) for spot in spots if spot and spot.workload_id == stray.workload_id]
         return ends[0] if ends else Observation(Phase.ABSENT)
 
+    def leftovers(self) -> tuple[Leftover, ...]:
+        return self._again(lambda: leftovers.leftovers_of(self.api, self.place.cluster_id, self._all_of_ours()))
+
+    def remove_leftover(self, leftover: Leftover) -> None:
+        self._again(lambda: leftovers.remove(self.api, leftover))
+
     def _present(self, spec: RunSpec) -> Observation:
         spot = Spot.of(spec)
         view = look(self.api, spot)
@@ -237,7 +244,8 @@ class KubernetesDriver:
 
     def _all_of_ours(self) -> list[Json]:
         selector = f"{MANAGED_BY}=steelyard,{CLUSTER}={self.place.cluster_id or ''}"
-        return [thing for kind in (*MAKERS, "Pod") for thing in self.api.list(path(kind), labelSelector=selector)]
+        kinds = (*MAKERS, "Pod")
+        return [{"kind": kind} | it for kind in kinds for it in self.api.list(path(kind), labelSelector=selector)]
 
     def _again(self, act: Callable[[], T]) -> T:
         """Whoever was overtaken looks again. What the cluster refuses beside a start is unknown, never gone."""

@@ -19,7 +19,7 @@ WORKSPACES: Final[tuple[Json, ...]] = (
     _may("get create patch", "namespaces"),
     _may("create patch", "resourcequotas", "limitranges", "serviceaccounts"),
     _may("create patch", "networkpolicies", group="networking.k8s.io"),
-    _may("get create patch delete", "persistentvolumeclaims"),
+    _may("get list create patch delete", "persistentvolumeclaims"),
     _may("get list create delete", "statefulsets", group="apps"),
     _may("get list create delete", "jobs", group="batch"),
     _may("create patch delete", "services"),

@@ -8,8 +8,11 @@ from datetime import timedelta
 from django.utils import timezone
 
 from core import scope
+from core.types import Json
 from portal.identity import SESSION_IMPERSONATION
-from provisioning.models import Region
+from provisioning.enums import LeakKind
+from provisioning.models import Leak, Region
+from provisioning.services import leaks
 from tenants.enums import PlatformRole
 from tenants.models import Membership
 from tenants.services import impersonations, memberships, quotas, standing
@@ -105,8 +108,19 @@ def _new_cluster(found: Stage) -> Act:
     return Act(_governor(found), {}, dict(form), founds=True)
 
 
+def _remove_leak(found: Stage) -> Act:
+    cluster = registered()
+    told = leaks.Told(LeakKind.DISK, "PersistentVolumeClaim/ns/vol", "unknown", more=_DISK)
+    leaks.note(cluster.pk, told, since=None, now=timezone.now())
+    with scope.of_platform():
+        leak = Leak.objects.get()
+    return Act(_governor(found), {"leak_id": leak.pk}, founds=True)
+
+
+_DISK: dict[str, Json] = {"uid": "u", "finalizers": [], "size_gib": 1, "volume_id": None}
 _CLUSTER = "/console/clusters/<slug:slug>"
 SCENARIOS: dict[str, Callable[[Stage], Act]] = {
+    "/console/leaks/<uuid:leak_id>/remove": _remove_leak,
     "/console/clusters/new": _new_cluster,
     "/console/clusters/new/try": _new_cluster,
     f"{_CLUSTER}/check": _on_cluster(),
