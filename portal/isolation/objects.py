@@ -70,7 +70,7 @@ OF_EVERYBODY: Mapping[str, Sort] = {
     "shape_id": Sort("provisioning.Shape", {"active": True}),
     "image_id": Sort("provisioning.Image", {"active": True}),
     "cluster_id": Sort("provisioning.Cluster", {"active": True}),
-    "cluster_slug": Sort("provisioning.Cluster", {"active": True}, value="slug"),
+    "cluster_slug": Sort("provisioning.Cluster", {"active": True, "driver": "kubernetes"}, value="slug"),
     "sku_id": Sort("billing.Sku"),
     "book_id": Sort("billing.PriceBook"),
 }
