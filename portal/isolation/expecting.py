@@ -21,7 +21,7 @@ LISTS_OF_WHAT_ONE_SEES = frozenset(
 """Lists that open for everybody in the organisation, and show each what they may see."""
 
 _HIDDEN = frozenset({403, 404})
-_TOO_BUSY = 429
+_NOT_READY = 503
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +96,14 @@ def _fault(wanted: Expected, question: Question, reply: Reply) -> str:
     """What is wrong with the answer; empty where it is as it ought to be."""
     if reply.crashed:
         return f"The route broke: {reply.crashed}"
+    if reply.status >= 500 and reply.status != _NOT_READY:
+        return f"The route broke with {reply.status}."
     if reply.told and wanted is not Expected.ALLOWED:
         return f"The answer names {len(reply.told)} of the other organisation's rows, such as {reply.told[0]}."
     if wanted is Expected.EMPTY:
-        return "" if reply.status < 400 or reply.status in _HIDDEN else "The route broke."
+        return "" if reply.status < 400 or reply.status in _HIDDEN else f"The list answered {reply.status}."
     if wanted is Expected.SILENT:
-        return "" if reply.status < 500 or reply.status == 503 else "The route broke."
+        return ""
     if wanted is Expected.SIGN_IN:
         return "" if _asks_to_sign_in(question, reply) else f"A visitor got {reply.status}, not the door."
     if wanted is Expected.ALLOWED:
