@@ -127,13 +127,14 @@ def _lent_out(line: QuotaLine, asked: int, pool: Pool) -> Reason:
     more = f" and {len(pool.borrowers) - _NAMED} more" if len(pool.borrowers) > _NAMED else ""
     message = (
         f"{asked} {unit_of(line.resource, asked)} asked, within the limit of {line.limit},"
-        f" but {pool.lent} are lent to {named}{more}; {_free(pool)} free now."
+        f" but {pool.lent} {'is' if pool.lent == 1 else 'are'} lent to {named}{more}; {_free(pool)} free now."
     )
     return _reason(LENT, _of_place(line, message), line, asked)
 
 
 def _kept_for(line: QuotaLine, asked: int, pool: Pool) -> Reason:
-    message = f"{asked} {unit_of(line.resource, asked)} asked, {_free(pool)} free: {pool.kept} are kept for others."
+    kept = f"{pool.kept} {'is' if pool.kept == 1 else 'are'} kept for others."
+    message = f"{asked} {unit_of(line.resource, asked)} asked, {_free(pool)} free: {kept}"
     return _reason(KEPT, _of_place(line, message), line, asked)
 
 

@@ -20,7 +20,7 @@ from core.types import Actor
 from portal.web.approvals_shown import Shown, shown
 from tenants.enums import ApprovalKind, ApprovalState, Permission
 from tenants.selectors import people_by_id
-from tenants.selectors.approvals import approvals_visible_to, approvals_waiting_for, decisions_on
+from tenants.selectors.approvals import approvals_visible_to, approvals_waiting_for, decisions_on, is_ones_own
 from tenants.selectors.policies import policies_visible_to
 from tenants.services import approvals
 
@@ -118,6 +118,7 @@ def _shown(rows: Sequence[Approval], actor: Actor) -> list[Shown]:
             refuse_url=reverse("approval-refuse", args=[row.pk]),
             subject_url=reverse(row.subject_kind, args=[row.subject_id]) if row.subject_kind in _PAGES else "",
             titles=titles,
+            stands_behind=is_ones_own(row, actor) and row.asked_by != actor.id,
         )
         for row in rows
     ]

@@ -9,6 +9,8 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from django.utils.timezone import localtime
+
 from core.money import Money
 from core.types import Json
 from tenants.enums import ApprovalKind, ApprovalState
@@ -51,6 +53,31 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class _Change:
+    """What a request changes, from one field of its payload to another; `also`: what its title says already."""
+
+    label: str
+    before: str
+    after: str
+    also: frozenset[str]
+
+    @property
+    def told(self) -> frozenset[str]:
+        return self.also | {self.before, self.after}
+
+    def shown(self, payload: Mapping[str, Json]) -> Fact | None:
+        if self.before not in payload or self.after not in payload:
+            return None
+        return Fact(self.label, text=f"{_plain(payload[self.before])} → {_plain(payload[self.after])}")
+
+
+_CHANGES: Mapping[str, _Change] = {
+    ApprovalKind.QUOTA: _Change("Limit", "limit_before", "limit", frozenset({"level", "place", "resource"})),
+    ApprovalKind.MOVE: _Change("Team", "from", "to", frozenset({"project"})),
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Said:
     name: str
     at: datetime
@@ -81,6 +108,8 @@ class Shown:
     approve_url: str
     refuse_url: str
     withdraw_url: str
+    stands_behind: bool
+    """Whoever looks could have had it asked for, so others decide."""
 
 
 def shown(
@@ -93,6 +122,7 @@ def shown(
     withdraw_url: str,
     subject_url: str,
     titles: Mapping[str, str] | None = None,
+    stands_behind: bool = False,
 ) -> Shown:
     tone, word = _STATES[row.state]
     place = row.project or row.team or row.organization
@@ -105,7 +135,7 @@ def shown(
         place=place.name,
         asked_by=_name(row.asked_by, people),
         justification=row.justification,
-        facts=facts_of(row.payload),
+        facts=facts_of(row.kind, row.payload),
         rule=", ".join((titles or {}).get(name, name) for name in row.rule.split(", ")),
         needed=row.needed,
         agreed=sum(each.verdict == "approved" for each in said),
@@ -118,12 +148,16 @@ def shown(
         approve_url=approve_url,
         refuse_url=refuse_url,
         withdraw_url=withdraw_url,
+        stands_behind=stands_behind,
     )
 
 
-def facts_of(payload: Mapping[str, Json]) -> tuple[Fact, ...]:
-    """What was asked, one line each. What is nested and no amount is for machines and stays out."""
-    found = (_fact(name, value) for name, value in payload.items() if name not in _UNSHOWN)
+def facts_of(kind: str, payload: Mapping[str, Json]) -> tuple[Fact, ...]:
+    """What was asked, one line each, what matters most first. What is nested and no amount stays out."""
+    change = _CHANGES.get(kind)
+    found = [change.shown(payload)] if change else []
+    hidden = _UNSHOWN | change.told if change else _UNSHOWN
+    found += [_fact(name, value) for name, value in payload.items() if name not in hidden]
     return tuple(fact for fact in found if fact is not None)
 
 
@@ -134,11 +168,25 @@ def _fact(name: str, value: Json) -> Fact | None:
         return Fact(label, money=money, per="h" if name.endswith("_per_hour") else "") if money else None
     if value is None or value == "" or isinstance(value, list):
         return None
+    if name == "until":
+        return Fact(label, text=_moment(str(value)))
     if name.endswith("_seconds") and isinstance(value, int):
         return Fact(label, text=_span(value))
     if name.endswith("_gib"):
         return Fact(label, text=f"{value} GiB")
     return Fact(label, text="yes" if value is True else "no" if value is False else str(value))
+
+
+def _plain(value: Json) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _moment(text: str) -> str:
+    """An instant where the person is; what is none is shown as it stands."""
+    try:
+        return f"{localtime(datetime.fromisoformat(text)):%-d %b %Y, %H:%M}"
+    except ValueError:
+        return text
 
 
 def _money(value: Mapping[str, Json]) -> Money | None:

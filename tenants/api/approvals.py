@@ -189,4 +189,4 @@ def _approval(row: ApprovalRow, said: Sequence[ApprovalDecision], people: dict[U
 
 
 def _person(person_id: UUID, people: dict[UUID, User]) -> dict[str, object]:
-    return {"id": person_id, "label": people[person_id].email if person_id in people else ""}
+    return {"id": person_id, "label": people[person_id].label if person_id in people else ""}

@@ -126,7 +126,7 @@ def project(row: Project) -> dict[str, object]:
 def membership(row: Membership) -> dict[str, object]:
     return {
         "id": row.pk,
-        "user": {"id": row.user_id, "label": row.user.email},
+        "user": {"id": row.user_id, "label": row.user.label},
         "team": {"id": row.team_id, "label": row.team.slug} if row.team else None,
         "project": {"id": row.project_id, "label": row.project.slug} if row.project else None,
         "role": row.role,

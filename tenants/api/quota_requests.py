@@ -205,4 +205,4 @@ def _present(rows: Sequence[Approval]) -> list[object]:
 def _person(person_id: UUID | None, people: dict[UUID, User]) -> dict[str, object] | None:
     if person_id is None:
         return None
-    return {"id": person_id, "label": people[person_id].email if person_id in people else ""}
+    return {"id": person_id, "label": people[person_id].label if person_id in people else ""}

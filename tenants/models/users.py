@@ -53,6 +53,11 @@ class User(UUIDModel, AbstractBaseUser, PermissionsMixin):
         return self.email.endswith(ERASED_AT)
 
     @property
+    def label(self) -> str:
+        """How lists of the API name a principal: a person by the address, a service account by its name."""
+        return self.email if self.kind == PrincipalKind.PERSON else self.full_name
+
+    @property
     def initials(self) -> str:
         words = self.full_name.split() or [self.email]
         return "".join(word[0].upper() for word in (words[0], words[-1])[: len(words)])

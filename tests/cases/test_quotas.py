@@ -289,6 +289,6 @@ class TestALender:
         dry = send(api, "post", "/api/v1/workloads?dry_run=true", body).json()
         made = send(api, "post", "/api/v1/workloads", body)
 
-        assert "Waits: 4 H100 GPUs asked" in page
+        assert "4 H100 GPUs asked" in page
         assert (dry["admitted"], dry["starts"], dry["waits"]["code"], dry["reasons"]) == (True, "later", "lent_out", [])
         assert (made.status_code, made.json()["state"], made.json()["reason"]["code"]) == (202, "requested", "lent_out")

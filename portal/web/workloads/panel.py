@@ -91,8 +91,9 @@ def _verdict(found: Preview, refusal: Refused | None) -> dict[str, object]:
     if verdict.starts is Starts.NOW:
         return {"tone": "good", "title": "Starts now", "detail": _left(found), "allowed": True}
     if verdict.lent:
-        words = [f"Waits: {reason.message}" for reason in verdict.lent]
-        detail = "It holds nothing and costs nothing until then, and starts by itself."
+        words = [reason.message for reason in verdict.lent]
+        detail = "It holds nothing and costs nothing until then, and starts by itself. What was launched as preemptible"
+        detail += " on your share ends for it within a minute."
         return {"tone": "wait", "title": "Waits for its share", "reasons": [*words, detail], "allowed": True}
     waits = verdict.waits.message if verdict.waits else "Waits for capacity."
     return {"tone": "wait", "title": "Queues", "detail": f"{waits} {_left(found)}", "allowed": True}
