@@ -40,6 +40,7 @@ function sentence(status) {
   if (status === 403) return "You may not do this here.";
   if (status === 404) return "This is not here any more.";
   if (status === 409 || status === 412) return "It has changed meanwhile. Reload, and look again.";
+  if (status === 414) return "Too long to be looked at while one types. It is looked at when it is sent.";
   if (status === 429) return "Too many requests. Wait a moment, then try again.";
   return `The server answered ${status}. Nothing was changed; try again.`;
 }
