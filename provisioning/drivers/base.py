@@ -233,6 +233,22 @@ class TellsNodes(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Placed:
+    """A pod of ours that holds its node: which workload's, and how many of each device it has, by resource name."""
+
+    node: str
+    workload_id: UUID
+    devices: tuple[tuple[str, int], ...]
+
+
+@runtime_checkable
+class TellsPlacement(Protocol):
+    def placed(self) -> tuple[Placed, ...]:
+        """Every pod of this installation that is on a node and has not ended."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Capabilities:
     """What a cluster is. `offers`: of what may be installed, what is there. `missing_rights`: "create pods", for one.
 

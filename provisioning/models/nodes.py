@@ -15,6 +15,7 @@ class Node(UUIDModel):
     """A node as the last list told it. `uid` is the cluster's own: a node that is made anew is another one.
 
     `allocatable`: cpu_millis, memory_bytes, accelerators and other devices. `topology`: by level, and the interconnect.
+    `occupied`: our workloads on it as the last list told them, `[{"workload": id, "devices": {resource: n}}]`.
     `gone_at`: since when lists have been without it; its row stays.
     """
 
@@ -23,6 +24,7 @@ class Node(UUIDModel):
     name = models.CharField(max_length=253)
     allocatable = models.JSONField()
     topology = models.JSONField(default=dict)
+    occupied = models.JSONField(default=list)
     standing = models.CharField(max_length=12, choices=choices(Standing))
     reason = models.TextField(default="", blank=True)
     seen_at = models.DateTimeField()

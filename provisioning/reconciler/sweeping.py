@@ -21,6 +21,7 @@ from provisioning.drivers.base import (
     ReportsActivity,
     Stray,
     TellsNodes,
+    TellsPlacement,
     VolumeInUse,
 )
 from provisioning.drivers.places import LOCAL, Place
@@ -153,7 +154,10 @@ def list_nodes(*, cluster_id: UUID, drivers: Drivers, clock: Clock) -> bool:
         if not isinstance(driver, TellsNodes):
             return False
         asked_at = clock()
-        return inventory.take_inventory(cluster_id=cluster.pk, nodes=driver.nodes(), now=asked_at)
+        taken = inventory.take_inventory(cluster_id=cluster.pk, nodes=driver.nodes(), now=asked_at)
+        if isinstance(driver, TellsPlacement):
+            inventory.take_placement(cluster_id=cluster.pk, placed=driver.placed())
+        return taken
     except DriverUnavailable as error:
         log.warning("no_inventory", cluster=cluster.slug, error=str(error))
     except Exception:

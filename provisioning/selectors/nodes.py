@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,7 +11,7 @@ from django.db.models import Q, QuerySet
 from core.types import Actor
 from provisioning.drivers.places import LOCAL
 from provisioning.enums import ClusterHealth, ClusterStanding, Standing
-from provisioning.models import Cluster, Node
+from provisioning.models import Cluster, Node, Workload
 from provisioning.models.catalogue import flat_capacity
 from tenants.enums import PlatformPermission
 from tenants.permissions import authorize_platform
@@ -46,14 +47,17 @@ class ClusterStock:
 
 @dataclass(frozen=True, slots=True)
 class NodeStock:
-    """`accelerators`: of each kind its name, how many are in service, how many there are. `place`: widest first."""
+    """`accelerators`: of each kind its name, how many are in service, how many there are, how many of those in service
+    are occupied. `place`: widest first. `runs`: of each workload there its name, its organisation's, its accelerators.
+    """
 
     cluster: str
     name: str
     standing: Standing
     reason: str
     place: tuple[str, ...]
-    accelerators: tuple[tuple[str, int, int], ...]
+    accelerators: tuple[tuple[str, int, int, int], ...]
+    runs: tuple[tuple[str, str, int], ...]
     others: tuple[tuple[str, int], ...]
 
 
@@ -106,10 +110,15 @@ def ailing_nodes(*, most: int) -> list[NodeStock]:
 
 
 def _stocks(rows: QuerySet[Node], most: int) -> list[NodeStock]:
-    return [_node(row) for row in rows.select_related("cluster")[:most]]
+    """Two queries, in the platform's scope: what runs there has names of every organisation."""
+    found = list(rows.select_related("cluster")[:most])
+    ids = {each["workload"] for row in found for each in row.occupied}
+    named = Workload.objects.filter(pk__in=ids).values_list("pk", "name", "organization__name")
+    names = {str(key): (name, organization) for key, name, organization in named}
+    return [_node(row, names) for row in found]
 
 
-def _node(row: Node) -> NodeStock:
+def _node(row: Node, names: Mapping[str, tuple[str, str]]) -> NodeStock:
     standing = Standing(row.standing)
     up = standing in (Standing.IN_SERVICE, Standing.DEGRADED)
     return NodeStock(
@@ -119,7 +128,16 @@ def _node(row: Node) -> NodeStock:
         reason=row.reason,
         place=tuple(row.topology[level] for level in ("zone", "block", "rack") if level in row.topology),
         accelerators=tuple(
-            (one["offered_as"], one["healthy"] if up else 0, one["count"]) for one in row.allocatable["accelerators"]
+            (one["offered_as"], one["healthy"] if up else 0, one["count"], _occupied(row, one["resource"]))
+            for one in row.allocatable["accelerators"]
+        ),
+        runs=tuple(
+            (*names.get(each["workload"], (each["workload"], "")), sum(each["devices"].values()))
+            for each in row.occupied
         ),
         others=tuple((one["resource"], one["count"]) for one in row.allocatable["others"]),
     )
+
+
+def _occupied(row: Node, resource: str) -> int:
+    return sum(each["devices"].get(resource, 0) for each in row.occupied)

@@ -14,6 +14,7 @@ from django.db.models import F, Func, Value
 from core import acts, audit, scope
 from core.acts import Source, SourceKind
 from core.types import Json, ObjectRef, system_actor
+from provisioning.drivers.base import Placed
 from provisioning.inventory import Accelerator, Amounts, NodeFacts, out_of_service, whole
 from provisioning.models import CapacityInterval, Cluster, Node
 
@@ -21,6 +22,19 @@ _ACCELERATORS = "accelerators/"
 _TOLD = ("name", "allocatable", "topology", "standing", "reason", "seen_at", "gone_at")
 Kind: TypeAlias = tuple[UUID, str, str]
 """Node, model, sharing."""
+
+
+def take_placement(*, cluster_id: UUID, placed: Iterable[Placed]) -> None:
+    """What of ours is on each node now. For people to see: nothing is placed or billed by it."""
+    on: dict[str, list[dict[str, Json]]] = {}
+    for each in placed:
+        on.setdefault(each.node, []).append({"workload": str(each.workload_id), "devices": dict(each.devices)})
+    with scope.of_platform():
+        rows = list(Node.objects.filter(cluster=cluster_id, gone_at=None).only("pk", "name", "occupied"))
+        changed = [row for row in rows if row.occupied != on.get(row.name, [])]
+        for row in changed:
+            row.occupied = on.get(row.name, [])
+        Node.objects.bulk_update(changed, ["occupied"])
 
 
 def take_inventory(*, cluster_id: UUID, nodes: Iterable[NodeFacts], now: datetime) -> bool:

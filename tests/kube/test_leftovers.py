@@ -19,8 +19,10 @@ def test_a_disk_is_told_and_removed_and_never_the_one_that_came_after_it(rig: Ku
     driver = rig.with_rights(rights.WORKSPACES)
     until(lambda: may(driver), bool)
 
+    (placed,) = driver.placed()
     (disk,) = driver.leftovers()
 
+    assert (placed.workload_id, placed.node.startswith("gpu-")) == (spec.workload_id, True)
     assert (disk.volume_id, disk.size_gib) == (spec.volume_id, spec.disk_gib)
     rig.absent(spec)
     driver.remove_leftover(replace(disk, uid="another"))

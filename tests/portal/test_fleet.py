@@ -7,9 +7,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from portal.web.console import fleet
+from provisioning.drivers.base import Placed
 from provisioning.models import Cluster
+from provisioning.services.inventory import take_placement
 from tenants.enums import PlatformRole
 from tests import house
+from tests.provisioning import stage
 from tests.provisioning.test_inventory import facts, h100
 from tests.provisioning.test_taking_inventory import make_cluster, take
 
@@ -45,6 +48,21 @@ class TestFleet:
         assert "It is cordoned." in shown
         assert "4 example.com/npu" in shown
         assert "style=" not in shown
+
+    def test_shows_what_runs_where(self, client, aurora):
+        stage.open_shop()
+        workload = stage.launch(aurora)
+        cluster = make_cluster()
+        take(cluster, h100(name="one"), h100(name="two"))
+        take_placement(cluster_id=cluster.pk, placed=[Placed("one", workload.pk, (("nvidia.com/gpu", 3),))])
+
+        shown = page(client)
+
+        assert "8 of 8 H100 in service, 3 occupied" in shown
+        assert shown.count('<i class="used">') == 3
+        assert workload.name in shown
+        take_placement(cluster_id=cluster.pk, placed=[])
+        assert "occupied" not in page(client).split('id="nodes"')[1]
 
     def test_says_how_a_cluster_stands_and_is_and_why(self, client):
         cluster = make_cluster()

@@ -71,13 +71,21 @@ def _node(node: NodeStock) -> dict[str, object]:
         "tone": _TONES.get(node.standing, "bad"),
         "reason": node.reason,
         "accelerators": [
-            {"label": f"{usable} of {there} {kind} in service", "cells": _cells(usable, there)}
-            for kind, usable, there in node.accelerators
+            {
+                "label": f"{usable} of {there} {kind} in service" + (f", {used} occupied" if used else ""),
+                "cells": _cells(usable, there, used),
+            }
+            for kind, usable, there, used in node.accelerators
         ],
+        "runs": [{"name": name, "organization": owner, "count": count} for name, owner, count in node.runs],
         "others": ", ".join(f"{count} {resource}" for resource, count in node.others),
     }
 
 
-def _cells(usable: int, there: int) -> list[str]:
-    """A mark for each device; of very many the words alone tell."""
-    return [""] * usable + ["out"] * (there - usable) if there <= _MOST_CELLS else []
+def _cells(usable: int, there: int, used: int) -> list[str]:
+    """A mark for each device; of very many the words alone tell. What runs on a node that takes nothing new goes on."""
+    if there > _MOST_CELLS:
+        return []
+    used = min(used, there)
+    free = max(usable - used, 0)
+    return ["used"] * used + [""] * free + ["out"] * (there - used - free)

@@ -24,6 +24,7 @@ from provisioning.drivers.base import (
     LogPiece,
     Observation,
     Phase,
+    Placed,
     ProbeFailed,
     Reason,
     RunSpec,
@@ -39,13 +40,14 @@ from provisioning.drivers.kubernetes.names import (
     MAKERS,
     MANAGED_BY,
     VOLUME,
+    WORKLOAD,
     WORKSPACE,
     claim_of,
     form_of,
     namespace_of,
 )
 from provisioning.drivers.kubernetes.namespaces import Ground
-from provisioning.drivers.kubernetes.nodes import nodes_of
+from provisioning.drivers.kubernetes.nodes import nodes_of, placed_of
 from provisioning.drivers.kubernetes.objects import path
 from provisioning.drivers.kubernetes.reading import Json, text
 from provisioning.drivers.kubernetes.record import Record, Stage
@@ -65,7 +67,7 @@ ENDING_LAST = Reason("last_run_ending", "What is left of its last run is ending.
 
 class KubernetesDriver:
     """Offers WorkloadDriver, ReportsActivity, FollowsLogs, KeepsVolumes, FindsStrays, TellsNodes, TellsChanges,
-    FindsLeftovers, KeepsQueues and StatesCaveats."""
+    TellsPlacement, FindsLeftovers, KeepsQueues and StatesCaveats."""
 
     def __init__(self, place: Place, ground: Ground | None = None) -> None:
         if place.connection is None:
@@ -82,6 +84,10 @@ class KubernetesDriver:
 
     def nodes(self) -> tuple[NodeFacts, ...]:
         return nodes_of(self.api)
+
+    def placed(self) -> tuple[Placed, ...]:
+        selector = f"{MANAGED_BY}=steelyard,{CLUSTER}={self.place.cluster_id or ''},{WORKLOAD}"
+        return placed_of(self.api.list(path("Pod"), labelSelector=selector))
 
     def watches(self) -> tuple[Watch, ...]:
         return watches_of(self.api, self.place.cluster_id)
