@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.core.management import call_command
 
 from provisioning.models import Workload
 from provisioning.types import JobSpec
@@ -86,6 +87,19 @@ class TestPanel:
         nothing = dict.fromkeys(("command", "workers", "retries", "success_codes"), "")
 
         assert "Starts now" in panel(aurora, **nothing, kind="workspace")
+
+
+class TestClusters:
+    def test_are_offered_where_there_is_an_image_for_one(self, aurora):
+        client = house.client_for(aurora, "alice")
+        assert "Ray cluster" not in client.get("/launch").content.decode()
+        call_command("offer_image", "ray", "registry.example/ray:2", "--label", "Ray", "--kind", "ray")
+
+        page = client.get("/launch?kind=cluster").content.decode()
+        assert re.search(r'value="cluster"[^>]*checked', page)
+        assert re.search(r'value="ray"[^>]*selected', page)
+        assert "A cluster has 1 to 64 nodes." in panel(aurora, kind="cluster", image="ray", nodes="65", command="")
+        assert "does not run a cluster" in panel(aurora, kind="cluster", nodes="2", command="")
 
 
 class TestLaunch:

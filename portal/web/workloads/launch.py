@@ -25,7 +25,7 @@ from portal.web.here import project_here
 from portal.web.numbers import rate
 from portal.web.workloads.launch_form import CARRIED, PLAIN, LaunchForm, field_named, spec_of, values_of, wrongs
 from portal.web.workloads.panel import panel_of, panel_of_refusal
-from provisioning.enums import Kind
+from provisioning.enums import ImageKind, Kind
 from provisioning.permissions import sees_variables
 from provisioning.selectors.catalogue import OfferedShape, active_images, offered_shapes
 from provisioning.selectors.launching import preview, propose_name
@@ -35,13 +35,14 @@ from tenants.enums import Permission
 from tenants.selectors import organization_of, projects_with
 
 if TYPE_CHECKING:
-    from provisioning.models import Volume
+    from provisioning.models import Image, Volume
     from tenants.models import Project
 
 _USUAL_DISK_GIB = 20
 _TITLES = {
     Kind.WORKSPACE: ("Workspace", "JupyterLab in a browser tab, until you stop it or it lies idle."),
     Kind.JOB: ("Training job", "A command on one or many workers, which runs to its end."),
+    Kind.CLUSTER: ("Ray cluster", "A head and its workers, with a dashboard, until you stop it."),
 }
 
 
@@ -136,11 +137,12 @@ def _first_values(scene: Scene, asked: QueryDict) -> dict[str, object]:
     usual: dict[str, object] = {
         "kind": Kind.WORKSPACE.value,
         "project": (scene.here or scene.projects[0]).slug,
-        "image": images[0].slug if images else "",
+        "image": next((each.slug for each in images if _runs(each, str(given.get("kind", "")))), ""),
         "shape": scene.shapes[0].facts.slug if scene.shapes else "",
         "disk_gib": _USUAL_DISK_GIB,
         "workers": 1,
         "retries": 0,
+        "nodes": 2,
         "success_codes": "0",
     }
     values = usual | _earlier(scene.actor, asked.get("again", "")) | given
@@ -154,6 +156,10 @@ def _first_values(scene: Scene, asked: QueryDict) -> dict[str, object]:
     kind = str(values["kind"])
     proposed = propose_name(project, kind if kind in set(Kind) else Kind.WORKSPACE)
     return {"name": proposed} | values | {"project": project.slug}
+
+
+def _runs(image: Image, kind: str) -> bool:
+    return (image.kind == ImageKind.RAY) == (kind == Kind.CLUSTER)
 
 
 def _earlier(actor: Actor, asked: str) -> dict[str, object]:
@@ -228,6 +234,7 @@ def _kinds(scene: Scene, form: LaunchForm) -> list[dict[str, object]]:
             "proposes": propose_name(project, kind),
         }
         for kind, (title, detail) in _TITLES.items()
+        if kind is not Kind.CLUSTER or any(image.kind == ImageKind.RAY for image in active_images())
     ]
 
 

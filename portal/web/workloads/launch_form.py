@@ -10,7 +10,7 @@ from django import forms
 
 from portal.web.workloads.commands import Unreadable, typed, words_of
 from provisioning.enums import Kind
-from provisioning.types import JobSpec, WorkloadSpec
+from provisioning.types import ClusterSpec, JobSpec, WorkloadSpec
 
 if TYPE_CHECKING:
     from provisioning.models import Workload
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PLAIN = ("project", "image", "name", "disk_gib", "labels", "preemptible", "justification", "volume")
 """Fields of every kind that are shown as they come."""
 OF_JOBS = ("command", "workers", "retries", "hours", "minutes", "success_codes", "fatal_codes")
-CARRIED = ("kind", "project", "image", "name", "disk_gib", "labels", "preemptible", *OF_JOBS)
+CARRIED = ("kind", "project", "image", "name", "disk_gib", "labels", "preemptible", "nodes", *OF_JOBS)
 """What an address may carry of a filled form. Variables may be secret: no address carries them."""
 _FIELD_OF = {"max_duration_seconds": "hours"}
 _LONGEST_COMMAND = 33_000
@@ -48,6 +48,7 @@ class LaunchForm(forms.Form):
     retries = forms.IntegerField(
         max_value=_LARGEST, help_text="After failures of its own. An interruption by the cluster costs none."
     )
+    nodes = forms.IntegerField(max_value=_LARGEST, help_text="Each on a shape of its own; the first is the head.")
     hours = forms.IntegerField(required=False, min_value=0, max_value=_MOST_HOURS)
     minutes = forms.IntegerField(required=False, min_value=0, max_value=_MOST_MINUTES)
     project = forms.ChoiceField()
@@ -98,10 +99,10 @@ class LaunchForm(forms.Form):
     volume = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def clean(self) -> None:
-        """What only a job needs is not asked of anything else."""
-        if self.cleaned_data.get("kind") != Kind.JOB:
-            for name in OF_JOBS:
-                self.errors.pop(name, None)
+        """What one kind needs is not asked of another."""
+        kind = self.cleaned_data.get("kind")
+        for name in (*(OF_JOBS if kind != Kind.JOB else ()), *(("nodes",) if kind != Kind.CLUSTER else ())):
+            self.errors.pop(name, None)
 
     def clean_command(self) -> tuple[str, ...]:
         try:
@@ -165,12 +166,13 @@ def spec_of(form: LaunchForm) -> WorkloadSpec:
         labels=data["labels"],
         preemptible=data["preemptible"],
         job=_job_of(form) if data["kind"] == Kind.JOB else None,
+        cluster=ClusterSpec(data["nodes"]) if data["kind"] == Kind.CLUSTER else None,
     )
 
 
 def field_named(path: str, form: LaunchForm) -> str | None:
     """The field at which an error of the spec is shown; None: above them all."""
-    name = path.removeprefix("job.")
+    name = path.removeprefix("job.").removeprefix("cluster.")
     name = _FIELD_OF.get(name, name)
     return name if name in form.fields else None
 
@@ -196,6 +198,7 @@ def values_of(workload: Workload, *, with_variables: bool) -> dict[str, object]:
         "labels": "\n".join(f"{name}={value}" for name, value in labels.items()),
         "env": "\n".join(f"{name}={value}" for name, value in env.items()),
         "preemptible": "on" if workload.preemptible else "",
+        "nodes": workload.replicas,
     }
     return values if workload.job is None else values | _values_of_job(workload.job)
 

@@ -124,7 +124,8 @@ def _parts(found: Preview, spec: WorkloadSpec) -> list[dict[str, object]]:
     if found.running is None or found.stopped is None:
         return []
     hardware = Hourly(found.running.exact - found.stopped.exact, found.running.currency)
-    times = f" of {spec.replicas:,} workers" if spec.replicas > 1 else ""
+    many = "workers" if spec.cluster is None else "nodes"
+    times = f" of {spec.replicas:,} {many}" if spec.replicas > 1 else ""
     note = ", simulated" if found.simulated else ""
     return [
         {"label": f"Hardware{times}{note}", "rate": _rate(hardware)},
