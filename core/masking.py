@@ -35,9 +35,10 @@ _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _LOOKS_SECRET = re.compile(
     r"sty_[A-Za-z0-9_-]{8,}|whsec_[A-Za-z0-9+/=]{8,}|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*"
     r"|\b(?:Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
-    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+|\b(?:pbkdf2|argon2|bcrypt|scrypt)[a-z0-9_]*\$\S+"
+    r"|\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+|\b(?:pbkdf2|argon2|bcrypt|scrypt)[a-z0-9_]*\$\S+"
 )
-_LOOKS_ADDRESS = re.compile(r"[\w.%+'-]+@[\w-]+(?:\.[\w-]+)+")
+_LOOKS_ADDRESS = re.compile(r"[\w.%+'-]{1,64}@[\w-]+(?:\.[\w-]+)+")
+"""The part before the @ has at most 64 letters (RFC 5321). Without a bound a long word costs the square of its length."""
 
 
 def masked(values: Mapping[str, Json]) -> dict[str, Json]:

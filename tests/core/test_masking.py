@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from django.conf import settings
@@ -75,6 +76,20 @@ class TestValues:
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    "text", ["x" * 200_000, "a.b-" * 50_000, "eyJaaaaaaaa-" * 5_000], ids=["word", "dots", "tokens"]
+)
+def test_a_text_of_any_length_is_cleaned_in_no_time(text):
+    started = time.process_time()
+
+    assert clean(text) == text
+    assert time.process_time() - started < 5
+
+
+def test_a_long_word_before_an_address_does_not_hide_it():
+    assert "@" not in clean("x" * 500 + "alice@aurora.example")
+
+
 def test_every_entry_passes_the_mask(aurora):
     with an_act(), aurora.scope():
         audit.record(
