@@ -38,7 +38,7 @@ _LOOKS_SECRET = re.compile(
     r"|\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+|\b(?:pbkdf2|argon2|bcrypt|scrypt)[a-z0-9_]*\$\S+"
 )
 _LOOKS_ADDRESS = re.compile(r"[\w.%+'-]{1,64}@[\w-]+(?:\.[\w-]+)+")
-"""The part before the @ has at most 64 letters (RFC 5321). Without a bound a long word costs the square of its length."""
+"""At most 64 letters before the @ (RFC 5321). Without a bound a long word costs the square of its length."""
 
 
 def masked(values: Mapping[str, Json]) -> dict[str, Json]:
