@@ -19,6 +19,9 @@ if word == "seed_demo":
     target = pathlib.Path(sys.argv[sys.argv.index("--credentials-file") + 1])
     person = {"email": "ada@aurora.example", "password": "x", "token": "t", "organization": "aurora", "role": "owner"}
     target.write_text(json.dumps([person]))
+elif word == "watch_clusters":
+    while True:
+        time.sleep(60)
 elif word == "proxy":
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
