@@ -17,7 +17,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from portal.isolation.routes import Address
-from portal.isolation.types import Reply
+from portal.isolation.words import Reply
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TOKEN_OF_FORMS = "steelyardprovesthatrowsarekeptap"  # 32 letters, as Django's are; cookie and form agree on it

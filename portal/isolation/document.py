@@ -12,8 +12,8 @@ from core.sealing import instant
 from core.types import Json
 from portal.isolation.objects import Objects
 from portal.isolation.routes import Address
-from portal.isolation.types import Cell, Check, Outcome, Party
 from portal.isolation.verifier import FORMAT, KIND, digests, written
+from portal.isolation.words import Cell, Check, Outcome, Party
 
 
 @dataclass(frozen=True, slots=True)

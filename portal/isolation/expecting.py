@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.routes import ANONYMOUS, AUTHENTICATED
-from portal.isolation.types import Caller, Cell, Expected, Outcome, Reply, Side
-from tenants.enums import PlatformPermission
+from portal.isolation.words import Caller, Cell, Expected, Outcome, Reply, Side
+from tenants.enums import Permission, PlatformPermission
 
 Grants = Mapping[str, frozenset[str]]
 """What each role grants, by the one table of roles."""
@@ -19,6 +19,9 @@ LISTS_OF_WHAT_ONE_SEES = frozenset(
     }
 )
 """Lists that open for everybody in the organisation, and show each what they may see."""
+
+ALSO_NEEDS: Mapping[str, str] = {"/api/v1/workloads/<uuid:workload_id>/usage": Permission.VIEW_WORKLOAD.value}
+"""What stands under an object: one has to see that too, or it is not there."""
 
 _HIDDEN = frozenset({403, 404})
 _NOT_READY = 503
@@ -35,6 +38,7 @@ class Question:
     personal: bool = False
     of_api: bool = False
     lists: bool = False
+    also: str = ""
 
     @property
     def of_the_platform(self) -> bool:
@@ -73,7 +77,8 @@ def _of_a_member(question: Question, role: str, grants: Grants) -> Expected | No
         if not question.reads:
             return None
         return Expected.DENIED if question.personal else Expected.ALLOWED
-    return _by_table(question, question.permission in grants[role])
+    held = grants[role]
+    return _by_table(question, question.permission in held and (not question.also or question.also in held))
 
 
 def _by_table(question: Question, granted: bool) -> Expected:

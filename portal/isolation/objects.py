@@ -12,7 +12,7 @@ from django.db import connection, models
 from psycopg import sql
 
 from portal.isolation.routes import Address
-from portal.isolation.types import Found, Party
+from portal.isolation.words import Found, Party
 from tenants.enums import PlatformPermission
 
 _MOST_IDS = 500

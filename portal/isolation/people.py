@@ -20,7 +20,7 @@ from core.acts import Source, SourceKind
 from core.types import Actor, ActorKind, system_actor
 from portal.isolation.asking import Credentials
 from portal.isolation.objects import Objects
-from portal.isolation.types import Caller, Party, Side
+from portal.isolation.words import Caller, Party, Side
 from tenants.enums import Role
 from tenants.selectors import organization_by_id, project_by_id
 from tenants.selectors.roles import role_matrix

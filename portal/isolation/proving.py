@@ -26,8 +26,8 @@ from portal.isolation.objects import SORTS, Objects, find
 from portal.isolation.people import MAKER, undone
 from portal.isolation.routes import Address, addresses, addresses_of_packages
 from portal.isolation.tables import ask_roles, ask_tables
-from portal.isolation.types import Caller, Outcome, Party
 from portal.isolation.walking import CALLERS, walk
+from portal.isolation.words import Caller, Outcome, Party
 from portal.models import IsolationReport
 from tenants.enums import Standing
 from tenants.selectors.platform import tenant_by_slug, tenants_matching

@@ -13,7 +13,7 @@ from psycopg import errors, sql
 from core import scope
 from core.scope import APP_ROLE, PLATFORM_ROLE
 from portal.isolation.objects import tenant_tables
-from portal.isolation.types import Check, Outcome, Party
+from portal.isolation.words import Check, Outcome, Party
 
 QUESTIONS = ("secured", "owned", "no_context", "foreign_read", "foreign_change", "foreign_insert")
 """By table: row-level security is on and forced; the web role does not own it; without a context it is empty; inside

@@ -22,7 +22,7 @@ from portal.isolation.expecting import Grants, Question
 from portal.isolation.objects import Objects
 from portal.isolation.people import Person, appear, has_a_place, undone
 from portal.isolation.routes import Address
-from portal.isolation.types import Caller, Cell, Expected, Found, Side
+from portal.isolation.words import Caller, Cell, Expected, Found, Side
 from provisioning.services.reach import reaching_nobody
 from tenants.enums import Permission, PlatformPermission, PlatformRole, Role
 from tenants.permissions import authorize_platform, holds
@@ -152,6 +152,7 @@ def _question(address: Address, objects: Mapping[str, Found | None]) -> Question
         personal=any(found.personal for found in objects.values() if found is not None),
         of_api=address.is_api,
         lists=address.path in expecting.LISTS_OF_WHAT_ONE_SEES,
+        also=expecting.ALSO_NEEDS.get(address.path, ""),
     )
 
 

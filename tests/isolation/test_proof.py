@@ -19,9 +19,9 @@ from portal.isolation import expecting, objects, proving, routes
 from portal.isolation.expecting import Question
 from portal.isolation.people import undone
 from portal.isolation.tables import ask_tables
-from portal.isolation.types import Caller, Expected, Outcome, Side
 from portal.isolation.verifier import verify
 from portal.isolation.walking import grants
+from portal.isolation.words import Caller, Expected, Outcome, Side
 from portal.urls import handler404, handler500
 from portal.urls import urlpatterns as portals
 from provisioning.models import Workload

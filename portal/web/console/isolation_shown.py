@@ -8,8 +8,8 @@ from itertools import groupby
 
 from core.types import Json
 from portal.isolation.tables import QUESTIONS
-from portal.isolation.types import Expected, Outcome
 from portal.isolation.verifier import Verdict
+from portal.isolation.words import Expected, Outcome
 from portal.models import IsolationReport
 
 _SIDES = {"stranger": "Strangers", "platform": "The platform’s people", "anonymous": "Visitor"}
