@@ -77,6 +77,7 @@ OF_EVERYBODY: Mapping[str, Sort] = {
 OF_THE_PLATFORM: Mapping[str, Sort] = {
     "policy_id": Sort("tenants.PlatformPolicy", {"retired_at": None}),
     "report_id": Sort("portal.IsolationReport"),
+    "leak_id": Sort("provisioning.Leak"),
 }
 """What the platform alone has; on its own routes a name means this first."""
 
