@@ -47,6 +47,7 @@ def test_c51_a_job_without_room_waits_with_the_reason_however_long_and_then_star
         clock.pass_(minutes=36)
     assert clock.now - waiting.created_at > timedelta(hours=6)
     assert (waiting.state, waiting.failures) == (State.QUEUED, 0)
+    assert waiting.reason is not None
     assert "H100" in waiting.reason["message"]
 
     stage.wish(aurora, "alice", wishes.stop, first, clock.now)

@@ -23,7 +23,7 @@ def answers():
     """What each curl of the documents printed, by the first words of its comment."""
     with platform.running() as running:
         variables = os.environ | {"STEELYARD_STATE": str(running.state)}
-        told = {}
+        told: dict[str, str] = {}
         for document in DOCUMENTS:
             told |= told_by(document, variables)
         yield told

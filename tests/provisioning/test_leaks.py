@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from billing.models import UsageSession
-from core import scope
+from core import audit, scope
 from core.ids import uuid7
 from core.models import AuditEvent
 from provisioning.drivers.base import Leftover, Stray
@@ -90,6 +90,7 @@ class TestLeftovers:
         assert on_record() == {DISK.name: "", HANGS.name: "escaped"}
         with scope.of_platform():
             [leaking] = open_leaks("USD", NOON, most=9)
+            assert leaking.per_day is not None
             assert str(leaking.per_day.amount) == "0.24"
             assert total([leaking], "USD") == leaking.per_day
         sweep(place, Cluster())
@@ -100,7 +101,7 @@ class TestLeftovers:
         workload = stage.settle(aurora, stage.launch(aurora, shape="cpu-4"), machine, clock)
         with house.an_act(), scope.of_platform():
             Volume.objects.filter(pk=workload.volume_id).update(state="purged", purge_after=None)
-            leaks.audit.record(house.SYSTEM, "test.purged", workload.ref, now=NOON)
+            audit.record(house.SYSTEM, "test.purged", workload.ref, now=NOON)
         driver = Cluster(left=(replace(DISK, volume_id=workload.volume_id),))
 
         assert sweep(place, driver) == 1

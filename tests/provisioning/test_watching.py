@@ -6,7 +6,7 @@ import queue
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -52,9 +52,10 @@ class Pauses(threading.Event):
 
 class TestFollow:
     def test_a_watch_that_breaks_is_opened_again_later_each_time(self):
-        stopped, heard = Pauses(), queue.SimpleQueue()
+        stopped = Pauses()
+        heard: queue.SimpleQueue[tuple[UUID, Hint]] = queue.SimpleQueue()
         away = DriverUnavailable("away")
-        sessions = [away, away, [Hint()], ValueError("odd"), *[away] * 7, [Hint()]]
+        sessions: list[list[Hint] | Exception] = [away, away, [Hint()], ValueError("odd"), *[away] * 7, [Hint()]]
 
         follow(Told(sessions, stopped), LAB, heard, stopped)
 
@@ -71,7 +72,7 @@ class Seen:
 class TestTurn:
     def watchman(self, seen):
         return Watchman(
-            drivers=lambda _: None,
+            drivers=lambda _: stage.Machine(stage.Clock()),
             clock=stage.Clock(),
             look_at_nodes=seen.nodes.append,
             look_at_runs=lambda told, _: seen.runs.append(set(told)),
