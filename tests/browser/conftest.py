@@ -1,4 +1,4 @@
-"""One platform and one Chromium for all browser tests of a worker; what is missing is said in one line."""
+"""One platform and one Chromium for all browser tests, gone after the last; what is missing is said in one line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(mark)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     if not Path(CHROMIUM).exists():
         missing = f"{CHROMIUM} is missing: apt-get install chromium."
@@ -37,13 +37,13 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def domain_records() -> dict[str, str]:
     """What the platform's name server says, as it stands at that moment."""
     return {}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def platform(browser: Browser, domain_records: dict[str, str]) -> Iterator[Platform]:
     """It may call identity providers on this machine, and asks a name server on it."""
     with (
@@ -53,7 +53,7 @@ def platform(browser: Browser, domain_records: dict[str, str]) -> Iterator[Platf
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def signed_in(platform: Platform) -> dict[str, Path]:
     """Kept sessions by name, so that a person signs in once and no test meets the throttle of another."""
     return {}

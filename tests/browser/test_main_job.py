@@ -57,7 +57,7 @@ class TestMainJob:
 
     def _fills_the_form_and_is_answered_at_once(self, page: Page, alice) -> None:
         alice.go("/")
-        page.get_by_role("main").get_by_role("link", name="Launch", exact=True).click()
+        page.get_by_role("main").get_by_role("link", name="Launch", exact=True).first.click()
         panel = page.locator("#panel")
         page.get_by_role("radio", name="1 × H100").check()
         expect(panel).to_contain_text("$2.95164 / h")

@@ -72,6 +72,10 @@ def may(person: str, one: Address) -> bool:
     return permission == AUTHENTICATED or Permission(permission) in permissions_of(ROLES[person])
 
 
+ASKS_FOR_ONES_OWN_ADDRESS = {"/api/v1/me", "/account/erase"}
+"""The end of an account: let in, and told that the address typed is not one's own."""
+
+
 def whole(response: HttpResponse) -> str:
     """What is told, also where it is told piece by piece."""
     pieces = getattr(response, "streaming_content", None) or [response.content]
@@ -106,7 +110,7 @@ class TestEveryRoute:
         status = ask(person, one).status_code
 
         if may(person, one):
-            assert status < 400 or status == 409, status
+            assert status < 400 or status == 409 or (status == 400 and one.path in ASKS_FOR_ONES_OWN_ADDRESS), status
         else:
             assert status in {403, 404}, status
 

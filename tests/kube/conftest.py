@@ -38,7 +38,7 @@ def _own_network(settings: Settings) -> None:
     settings.STEELYARD = settings.STEELYARD | {"OUTGOING_NETWORKS": networks}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """The lab itself, for tests that stop its parts or add to it; none where KUBECONFIG names another cluster."""
     if os.environ.get("KUBECONFIG"):
@@ -48,7 +48,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The kubeconfig of an administrator; the cluster has fake nodes (labelled type=fake) on which pods seem to run."""
     if named := os.environ.get("KUBECONFIG"):
@@ -58,14 +58,14 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield request.getfixturevalue("lab").kubeconfig
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def api(cluster: Path) -> client.ApiClient:
     """A client of the administrator, for looking and for making a mess."""
     found: client.ApiClient = config.new_client_from_config(str(cluster))
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kinds(api: client.ApiClient) -> Kinds:
     """`kinds("v1", "Pod").get(…)`: the dynamic client, for every kind there is."""
     dynamic = DynamicClient(api)
@@ -92,21 +92,21 @@ def rig(cluster: Path) -> Iterator[KubeRig]:
         rig.clear()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kueue(cluster: Path, api: client.ApiClient, request: pytest.FixtureRequest) -> Path:
     """The cluster with Kueue. From its start on Kueue's webhooks stand before every pod of the session."""
     _with_operator("kueue", "kueue.x-k8s.io", api, request)
     return cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kuberay(cluster: Path, api: client.ApiClient, request: pytest.FixtureRequest) -> Path:
     """The cluster with KubeRay: RayClusters get ready, no Ray runs in them."""
     _with_operator("kuberay", "ray.io", api, request)
     return cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def real_node(lab: Lab) -> Iterator[str]:
     """A node that truly runs containers, with two pretended accelerators of the returned product, which no other node
     has. Its image localhost/python:1 is the workspaces' Python environment, JupyterLab and all."""

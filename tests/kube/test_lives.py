@@ -62,7 +62,7 @@ class Life:
         return self.turned()
 
     def until(self, state: State, *, reason: str = "") -> Workload:
-        return until(self.turned, lambda row: row.state == state and (not reason or why(row) == reason), seconds=30)
+        return until(self.turned, lambda row: row.state == state and (not reason or why(row) == reason), seconds=90)
 
     def compute(self) -> list[tuple[datetime, datetime | None]]:
         """When it was weighed, disks aside."""

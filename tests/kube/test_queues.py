@@ -186,12 +186,12 @@ def test_a_job_waits_without_a_deadline_and_comes_back_when_kueue_takes_it_back(
     life.leap = timedelta(hours=1, minutes=4)
 
     kept.limit(organization_id)
-    until(life.moment_later, lambda row: row.state == State.RUNNING)
+    until(life.moment_later, lambda row: row.state == State.RUNNING, seconds=90)
     kept.change(organization_id, {"stopPolicy": "HoldAndDrain"})
     again = until(life.moment_later, lambda row: row.state == State.PROVISIONING and was_taken_back(life))
     assert again.failures == 0
     kept.change(organization_id, {"stopPolicy": "None"})
-    until(life.moment_later, lambda row: row.state == State.RUNNING, seconds=30)
+    until(life.moment_later, lambda row: row.state == State.RUNNING, seconds=90)
 
     first, second = life.compute()
     assert first[1] is not None
