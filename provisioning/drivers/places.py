@@ -11,7 +11,8 @@ class Connection:
     """How to reach an API server: a bearer token, or a client certificate with its key, as PEM texts. Never a command.
 
     `server`: https URL. `ca_pem`: who signed the server's certificate; empty: the machine's own authorities.
-    `server_name`: the name that the certificate is checked against, where it is not the one in the URL.
+    `server_name`: the name that the certificate is checked against, where it is not the one in the URL. `answer_s`: how
+    long, in seconds, one answer may take; after that it is unknown, and asked again.
     """
 
     server: str
@@ -20,6 +21,7 @@ class Connection:
     client_certificate_pem: str = ""
     client_key_pem: str = field(default="", repr=False)
     server_name: str = ""
+    answer_s: float = 2.0
 
     @property
     def secret(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from provisioning.drivers.kubernetes.kubeconfig import parse_kubeconfig
 from provisioning.drivers.kubernetes.reading import Json, text
 from provisioning.drivers.places import Connection
 from tests.kube.conftest import Kinds
+from tests.kube.rig import PATIENCE_S
 from tests.kube.waiting import until
 
 ACCESS: Final = Path(__file__).parent.parent.parent / "docs" / "kubernetes" / "steelyard-access.yaml"
@@ -31,7 +32,8 @@ def shipped_account(cluster: Path, kinds: Kinds) -> Connection:
 
     until(token)
     admin = parse_kubeconfig(cluster.read_text())
-    return Connection(server=admin.server, ca_pem=admin.ca_pem, token=base64.b64decode(token()).decode())
+    secret = base64.b64decode(token()).decode()
+    return Connection(server=admin.server, ca_pem=admin.ca_pem, token=secret, answer_s=PATIENCE_S)
 
 
 def kubeconfig_of(connection: Connection) -> str:

@@ -26,7 +26,7 @@ from provisioning.drivers.places import Connection, Place
 from tests.drivers.rig import SETTLED, a_spec, until
 
 CLASS: Final = "steelyard-tests"
-PATIENCE_S: Final = 60.0  # what an operator made goes with the garbage collector, which may be busy
+PATIENCE_S: Final = 90.0  # what an operator made goes with the garbage collector, which may be busy
 DOOMED: Final = {
     "fake-kubelet/ready-after": "60",
     "fake-kubelet/fail-after": "0.1",
@@ -45,6 +45,7 @@ def connection_in(kubeconfig: Path) -> Connection:
 
     return Connection(
         server=cluster["server"],
+        answer_s=PATIENCE_S,
         ca_pem=pem(cluster, "certificate-authority-data"),
         token=user.get("token", ""),
         client_certificate_pem=pem(user, "client-certificate-data"),

@@ -32,7 +32,6 @@ from provisioning.drivers.places import Connection
 
 FIELD_MANAGER: Final = "steelyard"
 CONNECT_S: Final = 2.0
-ANSWER_S: Final = 2.0
 PAGE: Final = 500
 _KEPT: Final = 64
 _SOCKETS: Final = 16
@@ -73,7 +72,7 @@ class Api:
             found += rows(page, "items")
         return found
 
-    def text(self, path: str, query: Mapping[str, str], *, seconds: float = ANSWER_S) -> str | None:
+    def text(self, path: str, query: Mapping[str, str], *, seconds: float | None = None) -> str | None:
         with _Absence():
             return self._call("GET", path, query, seconds=seconds).decode(errors="replace")
         return None
@@ -148,12 +147,13 @@ class Api:
         body: Mapping[str, object] | None = None,
         content_type: str = "application/json",
         *,
-        seconds: float = ANSWER_S,
+        seconds: float | None = None,
     ) -> bytes:
         client = api_client(self.connection)
         url, headers = self._address(path, query), self._headers() | {"Content-Type": content_type}
+        patience = (CONNECT_S, self.connection.answer_s if seconds is None else seconds)
         with self._answering():
-            answer = client.call_api(method, url, headers, body, _request_timeout=(CONNECT_S, seconds))
+            answer = client.call_api(method, url, headers, body, _request_timeout=patience)
             content = bytes(answer.response.data)
         if 200 <= answer.status < 300:
             return content
