@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
 from tests import house
+from tests.house import Tenant
+from tests.kept import Kept, keep
 
-Argon2PasswordHasher.time_cost, Argon2PasswordHasher.memory_cost = 1, 64
+Argon2PasswordHasher.time_cost, Argon2PasswordHasher.memory_cost, Argon2PasswordHasher.parallelism = 1, 8, 1
 """Passwords of tests protect nobody: the hash is real, its cost is not."""
+_KEPT: dict[Callable[[], Tenant], Kept] = {}
 
 
 @pytest.fixture
-def aurora(db):
-    tenant = house.found("aurora", projects=("vision", "language"))
-    house.join(tenant, "olivia", "owner")
-    house.join(tenant, "billie", "billing")
-    house.join(tenant, "alice", "developer", projects=("vision", "language"))
-    house.join(tenant, "bob", "developer", projects=("vision",))
-    house.join(tenant, "victor", "viewer", projects=("vision", "language"))
-    return tenant
+def aurora(db: None) -> Tenant:
+    return _laid(house.aurora)
 
 
 @pytest.fixture
-def borealis(db):
-    tenant = house.found("borealis", projects=("drugs",), time_zone="America/Los_Angeles")
-    house.join(tenant, "boris", "owner")
-    house.join(tenant, "charlie", "developer", projects=("drugs",))
-    return tenant
+def borealis(db: None) -> Tenant:
+    return _laid(house.borealis)
+
+
+def _laid(build: Callable[[], Tenant]) -> Tenant:
+    if build not in _KEPT or not _KEPT[build].holds:
+        _KEPT[build] = keep(build)
+    return _KEPT[build].lay()

@@ -49,6 +49,23 @@ def an_act():
     return acts.begin(Source(SourceKind.COMMAND))
 
 
+def aurora() -> Tenant:
+    tenant = found("aurora", projects=("vision", "language"))
+    join(tenant, "olivia", "owner")
+    join(tenant, "billie", "billing")
+    join(tenant, "alice", "developer", projects=("vision", "language"))
+    join(tenant, "bob", "developer", projects=("vision",))
+    join(tenant, "victor", "viewer", projects=("vision", "language"))
+    return tenant
+
+
+def borealis() -> Tenant:
+    tenant = found("borealis", projects=("drugs",), time_zone="America/Los_Angeles")
+    join(tenant, "boris", "owner")
+    join(tenant, "charlie", "developer", projects=("drugs",))
+    return tenant
+
+
 def found(slug: str, *, projects: tuple[str, ...], currency: str = "USD", time_zone: str = "Europe/Berlin") -> Tenant:
     now = timezone.now()
     with an_act():

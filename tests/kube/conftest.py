@@ -13,6 +13,8 @@ from kubernetes import client, config
 from kubernetes.dynamic import DynamicClient, Resource
 from pytest_django import Settings
 
+from tests import house
+from tests.house import Tenant
 from tests.kube.clusters import Lab, fake_nodes, running_lab, why_no_lab, why_no_real_node
 from tests.kube.lab.binaries import binaries
 from tests.kube.lab.operating import OPERATORS
@@ -36,6 +38,12 @@ def _own_network(settings: Settings) -> None:
     """The API server of the tests is on this machine or in one's own network."""
     networks = tuple(ip_network(each) for each in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
     settings.STEELYARD = settings.STEELYARD | {"OUTGOING_NETWORKS": networks}
+
+
+@pytest.fixture
+def aurora(db: None) -> Tenant:
+    """With ids that no test before had: its namespaces are on a cluster that outlives the test."""
+    return house.aurora()
 
 
 @pytest.fixture(scope="package")
