@@ -171,7 +171,7 @@ class TestCalls:
 
         assert why(f"{server}/large", limit_bytes=4999) == "too_large"
         assert why(f"{server}/drops", seconds=0.5) == "too_slow"
-        assert time.monotonic() - begun < 2
+        assert time.monotonic() - begun < 20
 
     def test_nobody_at_home_is_said(self, loopback):
         with socket.socket() as taken:

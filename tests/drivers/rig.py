@@ -70,16 +70,17 @@ def a_spec(**changes: object) -> RunSpec:
     return replace(plain, **changes)  # type: ignore[arg-type]
 
 
-def until(ask: Callable[[], T], holds: Callable[[T], object], *, seconds: float = 15.0) -> T:
-    """The first answer for which it holds."""
-    deadline = time.monotonic() + seconds
+def until(ask: Callable[[], T], holds: Callable[[T], object], *, seconds: float = 90.0) -> T:
+    """The first answer for which it holds, of whom is asked ever less often: who waits must not be a load."""
+    began = time.monotonic()
     while True:
         answer = ask()
         if holds(answer):
             return answer
-        if time.monotonic() > deadline:
-            raise AssertionError(f"waited {seconds} s, last answer: {answer}")
-        time.sleep(0.01)
+        waited = time.monotonic() - began
+        if waited > seconds:
+            raise AssertionError(f"waited {seconds} s, last answer: {answer!r}")
+        time.sleep(min(max(waited / 10, 0.01), 0.25))
 
 
 class Offered(WorkloadDriver, ReportsActivity, KeepsVolumes, FindsStrays, Protocol):

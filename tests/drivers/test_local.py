@@ -21,7 +21,7 @@ from provisioning.drivers.local.driver import LocalDriver
 from tests.drivers.contract import JobContract, ProcessContract
 from tests.drivers.rig import LocalRig, a_spec, config_in, until
 
-PROMPT_S = 1.5  # a second, and some for a busy machine
+PROMPT_S = 5.0  # a second, and some for a busy machine
 
 
 class TestLocalDriver(ProcessContract):

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def until(ask: Callable[[], T | None], *, seconds: float = 20.0) -> T:
+def until(ask: Callable[[], T | None], *, seconds: float = 90.0) -> T:
     """The first answer that is true."""
     end = time.monotonic() + seconds
     while not (found := ask()):
