@@ -260,6 +260,7 @@ CELERY_BEAT_SCHEDULE = {
     "cut-audit": {"task": "core.cut_audit", "schedule": 3600.0, "options": {"expires": 3600}},
     "recheck-domains": {"task": "tenants.recheck_domains", "schedule": 3600.0, "options": {"expires": 3600}},
     "sweep-workloads": {"task": "provisioning.sweep_workloads", "schedule": 2.0, "options": {"expires": 4}},
+    "sweep-runs": {"task": "provisioning.sweep_runs", "schedule": 60.0, "options": {"expires": 60}},
     "sweep-activity": {"task": "provisioning.sweep_activity", "schedule": 30.0, "options": {"expires": 30}},
     "sweep-strays": {"task": "provisioning.sweep_strays", "schedule": 60.0, "options": {"expires": 60}},
     "sweep-ledger": {"task": "provisioning.sweep_ledger", "schedule": 300.0, "options": {"expires": 300}},

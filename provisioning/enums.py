@@ -173,6 +173,7 @@ class TaskName(StrEnum):
     APPROVAL_SETTLED = "provisioning.approval_settled"
     QUOTA_RETURNED = "provisioning.quota_returned"
     SWEEP_WORKLOADS = "provisioning.sweep_workloads"
+    SWEEP_RUNS = "provisioning.sweep_runs"
     SWEEP_ACTIVITY = "provisioning.sweep_activity"
     SWEEP_LEDGER = "provisioning.sweep_ledger"
     SWEEP_STRAYS = "provisioning.sweep_strays"

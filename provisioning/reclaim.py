@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from provisioning.enums import Activity, Rule, Source
 from provisioning.types import Life, ReclaimVerdict, Signals, StopForecast, StopRules
+
+UNREAD_FOR: Final = timedelta(minutes=5)
+LEFT_ALONE: Final = timedelta(minutes=30)
 
 
 def verdict(life: Life, signals: Signals | None, rules: StopRules, *, now: datetime, warned: bool) -> ReclaimVerdict:
@@ -35,6 +39,19 @@ def forecast(life: Life, rules: StopRules) -> StopForecast:
     """
     coming = _forecasts(life, rules)
     return coming[0] if coming else StopForecast(None, None, life.last_activity_at, life.last_source)
+
+
+def next_look(judged: ReclaimVerdict, rules: StopRules, *, now: datetime) -> datetime:
+    """When the rules must know again what it does: where a warning or a stop may come due, at each tick in between,
+    and in the middle of a long time without either. What cannot be read is asked again sooner."""
+    stops = [each.will_stop_at for each in _forecasts(judged.life, rules) if each.will_stop_at is not None]
+    if any(stop - rules.warn_before <= now <= stop for stop in stops):
+        return now
+    longest = LEFT_ALONE
+    if rules.idle_after is not None:
+        longest = UNREAD_FOR if judged.activity is Activity.UNKNOWN else max(rules.idle_after / 2, UNREAD_FOR)
+    coming = [at for stop in stops for at in (stop - rules.warn_before, stop) if at > now]
+    return min([now + longest, *coming])
 
 
 def _forecasts(life: Life, rules: StopRules) -> list[StopForecast]:

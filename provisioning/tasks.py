@@ -53,6 +53,11 @@ def sweep_workloads(**_: object) -> None:
     sweeping.sweep_workloads(drivers=driver_at, clock=timezone.now)
 
 
+@shared_task(name=TaskName.SWEEP_RUNS)
+def sweep_runs(**_: object) -> None:
+    sweeping.sweep_runs(drivers=driver_at, clock=timezone.now)
+
+
 @shared_task(name=TaskName.SWEEP_ACTIVITY)
 def sweep_activity(**_: object) -> None:
     sweeping.sweep_activity(drivers=driver_at, clock=timezone.now)

@@ -85,7 +85,8 @@ class Observation:
     `ended_at` is the real end of the last process, else the last certain observation of it. It is
     kept after `ensure_absent`, so that a lost answer can be asked for again. Between `started_at`
     and `ended_at` capacity is held. `incarnation` names one run of the workload. `exit_code`: of the command, or of
-    the first of its workers that failed; None where it did not end by itself.
+    the first of its workers that failed; None where it did not end by itself. `mark`: how all of it looked where it
+    runs and is well, of a driver that lists runs; as long as the list says the same, nothing of this has changed.
     """
 
     phase: Phase
@@ -96,6 +97,7 @@ class Observation:
     log_tail: tuple[str, ...] = ()
     incarnation: str | None = None
     exit_code: int | None = None
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,13 @@ class ActivityReading:
 class ReportsActivity(Protocol):
     def activity(self, spec: RunSpec, *, now: datetime) -> ActivityReading:
         """Raises `ProbeFailed` where any signal could not be read."""
+        ...
+
+
+@runtime_checkable
+class ListsRuns(Protocol):
+    def marks(self) -> Mapping[UUID, str]:
+        """How everything of ours there looks now, by workload: a few lists for all. Half a list is none."""
         ...
 
 

@@ -25,7 +25,9 @@ class Workload(TenantModel):
     `idle_rule` and `lifetime_rule` name the policies that set these limits, as they stood at the last admission.
     `preemptible`: it may be ended, to start again later, where it stands on quota that its lender wants back.
     `replicas`: how many of its shape it takes. `failures`: how many attempts of a job have failed since somebody
-    started it; `retry_at`: not before then is it tried again.
+    started it; `retry_at`: not before then is it tried again. `mark`: how it looked on its cluster when it was last
+    seen to run well; while lists say the same, nobody looks at it by itself. `probe_at`: not before then do the stop
+    rules need to know what it does; None: now.
     """
 
     project = models.ForeignKey("tenants.Project", on_delete=models.PROTECT, related_name="workloads", db_index=False)
@@ -64,6 +66,8 @@ class Workload(TenantModel):
     running_at = models.DateTimeField(null=True)
     seen_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    mark = models.CharField(max_length=32, blank=True)
+    probe_at = models.DateTimeField(null=True)
 
     last_activity_at = models.DateTimeField(null=True)
     last_activity_source = models.CharField(max_length=12, choices=choices(Source), default=Source.START)

@@ -24,7 +24,7 @@ from provisioning.services.wishes import is_still_admitted, readmit
 from provisioning.types import Move, Run
 
 _ALIVE = frozenset({Phase.STARTING, Phase.RUNNING, Phase.STOPPING})
-_SLOWER = {Pace.SOON: 1, Pace.LATER: 10, Pace.SELDOM: 120}
+_SLOWER = {Pace.SOON: 1, Pace.LATER: 10, Pace.SELDOM: 120, Pace.LISTED: 300}
 
 _WAITED = ("waiting_in_queue", "waiting_for_capacity")
 _JUDGED_AGAIN = Reason(code="judged_again", message="The rules have changed while it waited: it is judged again.")
@@ -38,8 +38,10 @@ class Turned(Enum):
     LOST = auto()
 
 
-def apply(claimed: Claimed, call: Call, step: Step, seen: Observation | None, *, now: datetime) -> Turned:
-    """One short transaction, one act.
+def apply(
+    claimed: Claimed, call: Call, step: Step, seen: Observation | None, *, trouble: str = "", now: datetime
+) -> Turned:
+    """One short transaction, one act. `trouble`: why the driver could not say.
 
     A step that was decided on a state which is no longer so is dropped: the next claim sees the new one. The
     generation stored is the one that was read, so that a wish made meanwhile is still due.
@@ -59,7 +61,7 @@ def apply(claimed: Claimed, call: Call, step: Step, seen: Observation | None, *,
             _perform(workload, claimed, step, seen, actor, now)
         if seen is not None:
             attempts.note(workload, seen, now=now)
-        _note_conditions(workload, seen, call, now)
+        _note_conditions(workload, call, seen, trouble, now)
         _release(workload, claimed, _schedule(workload, step, seen, now))
         return Turned.DUE if _is_due(workload, now) else Turned.RESTS
 
@@ -177,6 +179,7 @@ def _schedule(workload: Workload, step: Step, seen: Observation | None, now: dat
     if seen is not None and seen.phase in _ALIVE:
         fields["seen_at"] = now
     moved = step.move is not None and bool(step.move.to)
+    fields["mark"] = "" if seen is None or moved else seen.mark
     if moved or step.pace is Pace.NEVER:
         if not moved:
             fields["due_at"] = None
@@ -219,16 +222,19 @@ def _release(workload: Workload, claimed: Claimed, fields: dict[str, object]) ->
         setattr(workload, name, value)
 
 
-def _note_conditions(workload: Workload, seen: Observation | None, call: Call, now: datetime) -> None:
+def _note_conditions(workload: Workload, call: Call, seen: Observation | None, trouble: str, now: datetime) -> None:
     if call not in (Call.PRESENT, Call.OBSERVE, Call.STOP, Call.ABSENT):
         return
     reachable = ConditionStatus.TRUE if seen is not None else ConditionStatus.UNKNOWN
-    ready = ConditionStatus.UNKNOWN
+    ready, code = ConditionStatus.UNKNOWN, "cluster_unreachable"
     if seen is not None:
         ready = ConditionStatus.TRUE if seen.phase is Phase.RUNNING and seen.ready else ConditionStatus.FALSE
+        code = ""
     known = {each.type: each for each in Condition.objects.filter(workload=workload)}
-    asked = ((ConditionType.REACHABLE, reachable), (ConditionType.READY, ready))
-    changed = [_set_condition(workload, kind, status, known.get(kind), now=now) for kind, status in asked]
+    changed = [
+        _set_condition(workload, kind, status, known.get(kind), now=now, code=code, message=trouble[:500])
+        for kind, status in ((ConditionType.REACHABLE, reachable), (ConditionType.READY, ready))
+    ]
     if any(changed):
         workload.version += 1
         Workload.objects.filter(pk=workload.pk).update(version=workload.version)

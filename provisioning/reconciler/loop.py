@@ -73,7 +73,7 @@ def _turn(
         trouble=trouble,
         trying=None if claimed.job is None else Trying(claimed.job, claimed.failures, now),
     )
-    turned = apply(claimed, call, next_step(situation), seen, now=now)
+    turned = apply(claimed, call, next_step(situation), seen, trouble=trouble, now=now)
     if call is Call.READMIT:
         make_room(organization_id=organization_id, workload_id=workload_id, now=now)
     return turned

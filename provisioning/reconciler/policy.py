@@ -47,10 +47,11 @@ class Call(StrEnum):
 
 
 class Pace(StrEnum):
-    """When to look again."""
+    """When to look again. LISTED: lists of all that runs tell whether to, so that this comes where none did."""
 
     SOON = "soon"
     LATER = "later"
+    LISTED = "listed"
     SELDOM = "seldom"
     NEVER = "never"
 
@@ -149,7 +150,7 @@ def _running(situation: Situation) -> Step:
         return Step(_clean_up(Reason(code="lost", message="Nothing of it is left on its cluster.")))
     if seen.phase in GONE:
         return _ended(situation, seen, "ended_by_itself", "The server ended by itself.")
-    return Step(pace=Pace.LATER)
+    return Step(pace=Pace.LISTED if seen.mark else Pace.LATER)
 
 
 def _stopping(situation: Situation) -> Step:

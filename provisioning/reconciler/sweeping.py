@@ -17,6 +17,7 @@ from provisioning.drivers.base import (
     FindsStrays,
     KeepsQueues,
     KeepsVolumes,
+    ListsRuns,
     ProbeFailed,
     ReportsActivity,
     Stray,
@@ -32,7 +33,7 @@ from provisioning.reconciler.applying import set_condition
 from provisioning.reconciler.loop import Clock, Drivers, reconcile
 from provisioning.selectors import sweeps
 from provisioning.selectors.specs import place_of, spec_of
-from provisioning.services import activity, inventory, leaks, volumes
+from provisioning.services import activity, inventory, leaks, rounds, volumes
 from provisioning.services.transitions import locked
 from provisioning.types import Signals
 from tenants.selectors.quotas import organization_limits
@@ -55,10 +56,42 @@ def sweep_workloads(*, drivers: Drivers, clock: Clock) -> int:
     return turned
 
 
+def sweep_runs(*, drivers: Drivers, clock: Clock) -> int:
+    """Look at everything that runs on a cluster at once. Returns how many clusters have answered.
+
+    Who looks as before costs nothing more; who does not, or is not there, is looked at by the ordinary way, which
+    alone decides. Where a cluster does not answer all of its workloads become due by themselves.
+    """
+    return sum(_list_runs(cluster_id, drivers, clock) for cluster_id in _clusters())
+
+
+def _clusters() -> list[UUID]:
+    return list(Cluster.objects.exclude(driver=LOCAL.driver).filter(active=True).values_list("pk", flat=True))
+
+
+def _list_runs(cluster_id: UUID, drivers: Drivers, clock: Clock) -> bool:
+    """Whatever comes of one, the next one is asked too."""
+    cluster = Cluster.objects.filter(pk=cluster_id).first()
+    if cluster is None:
+        return False
+    try:
+        driver = drivers(place_of(cluster))
+        if not isinstance(driver, ListsRuns):
+            return False
+        asked_at = clock()
+        rounds.take_in(cluster_id, driver.marks(), asked_at=asked_at, clock=clock)
+        return True
+    except DriverUnavailable as error:
+        log.warning("no_list_of_runs", cluster=cluster.slug, error=str(error))
+    except Exception:
+        log.exception("list_of_runs_failed", cluster=cluster.slug)
+    return False
+
+
 def sweep_activity(*, drivers: Drivers, clock: Clock) -> int:
-    """Probe what runs, then let the stop rules judge. Returns how many were judged."""
+    """Probe those of whom the stop rules want to know, then let the rules judge. Returns how many were judged."""
     judged = 0
-    for found in sweeps.running_workloads():
+    for found in sweeps.workloads_to_probe(clock(), most=MOST_AT_ONCE):
         try:
             signals = _probe(found, drivers, clock)
             verdict = activity.take_in(
@@ -137,11 +170,7 @@ def sweep_inventory(*, drivers: Drivers, clock: Clock) -> int:
 
     The time of a list is that of the question: what was asked earlier and answered later is old.
     """
-    clusters = Cluster.objects.exclude(driver=LOCAL.driver).filter(active=True)
-    return sum(
-        list_nodes(cluster_id=cluster_id, drivers=drivers, clock=clock)
-        for cluster_id in clusters.values_list("pk", flat=True)
-    )
+    return sum(list_nodes(cluster_id=cluster_id, drivers=drivers, clock=clock) for cluster_id in _clusters())
 
 
 def list_nodes(*, cluster_id: UUID, drivers: Drivers, clock: Clock) -> bool:

@@ -25,8 +25,9 @@ def due_workloads(now: datetime, *, most: int) -> list[Found]:
     return _found("SELECT * FROM steelyard_due_workloads(%s, %s)", [now, most])
 
 
-def running_workloads() -> list[Found]:
-    return _found("SELECT * FROM steelyard_running_workloads()", [])
+def workloads_to_probe(now: datetime, *, most: int) -> list[Found]:
+    """What runs and by now may be due for a warning or a stop, or was not asked for long."""
+    return _found("SELECT * FROM steelyard_workloads_to_probe(%s, %s)", [now, most])
 
 
 def placed_workloads(place: Place) -> list[Found]:

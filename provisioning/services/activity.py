@@ -10,7 +10,7 @@ from core.acts import Source, SourceKind
 from core.types import Actor, Reason, system_actor
 from provisioning.enums import Kind, Rule, State
 from provisioning.models import ActivitySample, Workload
-from provisioning.reclaim import verdict
+from provisioning.reclaim import next_look, verdict
 from provisioning.selectors.workloads import life_of, rules_of
 from provisioning.services.transitions import locked, note
 from provisioning.services.wishes import end
@@ -34,7 +34,9 @@ def take_in(
         if workload is None or life is None or workload.state != State.RUNNING:
             return None
         warned = workload.warned_at is not None
-        judged = verdict(life, signals, rules_of(workload), now=now, warned=warned)
+        rules = rules_of(workload)
+        judged = verdict(life, signals, rules, now=now, warned=warned)
+        Workload.objects.filter(pk=workload_id).update(probe_at=next_look(judged, rules, now=now))
         if workload.kind != Kind.JOB:
             _remember(workload, signals, judged, now)
         actor = system_actor("reclaim", organization_id)

@@ -113,6 +113,7 @@ def _bind(workload: Workload, change: Change) -> dict[str, object]:
         "last_activity_source": Source.START,
         "stop_extended_until": None,
         "warned_at": None,
+        "probe_at": None,
     }
 
 

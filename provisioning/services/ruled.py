@@ -29,7 +29,8 @@ def set_limits(workload: Workload, limits: StopLimits) -> None:
         return
     for name, value in columns.items():
         setattr(workload, name, value)
-    workload.save(update_fields=[*columns])
+    workload.probe_at = None
+    workload.save(update_fields=[*columns, "probe_at"])
 
 
 def note_observed(workload: Workload, verdict: Verdict, *, actor: Actor, now: datetime) -> None:

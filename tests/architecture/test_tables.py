@@ -143,6 +143,7 @@ DEFINER_FUNCTIONS = {
     "steelyard_quotas_that_drift",
     "steelyard_due_workloads",
     "steelyard_running_workloads",
+    "steelyard_workloads_to_probe",
     "steelyard_placed_on",
     "steelyard_placed_workloads",
     "steelyard_ahead_in_queue",

@@ -101,6 +101,19 @@ class TestIdleRule:
         )
 
 
+class TestPace:
+    def test_nobody_is_asked_before_the_rules_have_a_question(self, aurora, clock, machine, running):
+        """Within an hour without work: at its start, in its middle, and each tick from the warning on."""
+        asked = []
+        while fresh(aurora, running).state == State.RUNNING:
+            machine.reading = reading(clock.now, last=running.bound_at)
+            if probe(machine, clock):
+                asked.append(round((clock.now - running.bound_at).total_seconds() / 60))
+            clock.pass_(seconds=60)
+
+        assert asked == [0, 30, *range(50, 61)]
+
+
 class TestLifetime:
     def test_c13_ends_at_the_first_tick_after_and_bills_to_the_real_stop(self, aurora, clock, machine, running):
         with aurora.scope():

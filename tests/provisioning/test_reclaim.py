@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from provisioning.enums import Activity, Rule, Source
-from provisioning.reclaim import forecast, verdict
+from provisioning.reclaim import forecast, next_look, verdict
 from provisioning.types import Life, Signals, StopRules
 
+HOUR = StopRules(timedelta(minutes=60), timedelta(hours=24), timedelta(minutes=10))
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 RULES = StopRules(idle_after=timedelta(minutes=10), max_lifetime=None, warn_before=timedelta(minutes=2))
 LIFE = Life(started_at=NOON, last_activity_at=NOON)
+HOUR = replace(RULES, idle_after=timedelta(minutes=60), warn_before=timedelta(minutes=10))
 
 
 def at(**words):
@@ -123,3 +127,46 @@ class TestKeep:
 
     def test_no_rule_no_stop(self):
         assert forecast(LIFE, replace(RULES, idle_after=None)).will_stop_at is None
+
+
+UNREADABLE = "unreadable"
+
+
+class TestNextLook:
+    @pytest.mark.parametrize(
+        ("minute", "reading", "rules", "again"),
+        [
+            (0, "quiet", HOUR, 30),  # the middle of an hour without work
+            (10, "busy", HOUR, 40),
+            (30, "quiet", HOUR, 50),  # a warning comes due
+            (50, "quiet", HOUR, 50),  # each tick, until it stops or works
+            (59, "quiet", HOUR, 59),
+            (50, "busy", HOUR, 80),
+            (30, UNREADABLE, HOUR, 35),
+            (55, UNREADABLE, HOUR, 55),
+            (70, UNREADABLE, HOUR, 75),  # unknown stops nothing, however late
+            (0, "quiet", replace(HOUR, max_lifetime=timedelta(minutes=22)), 12),
+            (15, "busy", replace(HOUR, max_lifetime=timedelta(minutes=22)), 15),
+            (0, UNREADABLE, replace(HOUR, idle_after=None, max_lifetime=timedelta(hours=9)), 30),  # a job
+            (520, UNREADABLE, replace(HOUR, idle_after=None, max_lifetime=timedelta(hours=9)), 530),
+            (0, "quiet", replace(HOUR, idle_after=timedelta(minutes=5)), 0),  # shorter than the warning
+        ],
+    )
+    def test_is_when_the_rules_have_a_question(self, minute, reading, rules, again):
+        now = at(minutes=minute)
+        read = {"quiet": quiet(now), "busy": Signals(at=now, busy_kernels=1), UNREADABLE: None}
+
+        judgement = judged(LIFE, read[reading], rules, now=now)
+
+        assert next_look(judgement, rules, now=now) == at(minutes=again)
+
+    def test_never_misses_a_warning_or_a_stop_whatever_was_read_before(self):
+        """From look to look: idle since noon, it is warned at ten to one and stops at one, to the tick."""
+        now, told = NOON, list[tuple[str, datetime]]()
+        while not told or told[-1][0] != "stop":
+            judgement = judged(LIFE, quiet(now), HOUR, now=now, warned=bool(told))
+            if judgement.warn or judgement.stop:
+                told.append(("stop" if judgement.stop else "warn", now))
+            now = max(next_look(judgement, HOUR, now=now), now + timedelta(seconds=30))
+
+        assert told == [("warn", at(minutes=50)), ("stop", at(minutes=60))]

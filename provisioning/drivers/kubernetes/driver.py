@@ -35,6 +35,7 @@ from provisioning.drivers.base import (
 from provisioning.drivers.kubernetes import activity, leftovers, logs, queueing, starting, status, tunnel
 from provisioning.drivers.kubernetes.capabilities import capabilities_of
 from provisioning.drivers.kubernetes.client import Api, Forbidden, Refused
+from provisioning.drivers.kubernetes.marks import Census
 from provisioning.drivers.kubernetes.names import (
     CLUSTER,
     MAKERS,
@@ -66,8 +67,8 @@ ENDING_LAST = Reason("last_run_ending", "What is left of its last run is ending.
 
 
 class KubernetesDriver:
-    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, KeepsVolumes, FindsStrays, TellsNodes, TellsChanges,
-    TellsPlacement, FindsLeftovers, KeepsQueues and StatesCaveats."""
+    """Offers WorkloadDriver, ListsRuns, ReportsActivity, FollowsLogs, KeepsVolumes, FindsStrays, TellsNodes,
+    TellsChanges, TellsPlacement, FindsLeftovers, KeepsQueues and StatesCaveats."""
 
     def __init__(self, place: Place, ground: Ground | None = None) -> None:
         if place.connection is None:
@@ -86,8 +87,10 @@ class KubernetesDriver:
         return nodes_of(self.api)
 
     def placed(self) -> tuple[Placed, ...]:
-        selector = f"{MANAGED_BY}=steelyard,{CLUSTER}={self.place.cluster_id or ''},{WORKLOAD}"
-        return placed_of(self.api.list(path("Pod"), labelSelector=selector))
+        return placed_of(self.api.list(path("Pod"), labelSelector=f"{self._ours},{WORKLOAD}"))
+
+    def marks(self) -> Mapping[UUID, str]:
+        return self._again(self._census).marks()
 
     def watches(self) -> tuple[Watch, ...]:
         return watches_of(self.api, self.place.cluster_id)
@@ -238,6 +241,14 @@ class KubernetesDriver:
             return Settled(wanted.observation(), wanted, clear=True)
         return replace(settled, clear=False)
 
+    def _census(self) -> Census:
+        census, ours = Census(), self._ours
+        census.count_pods(self.api.outlines(path("Pod"), labelSelector=f"{ours},{WORKLOAD}"))
+        for kind in MAKERS:
+            census.count_makers(self.api.outlines(path(kind), labelSelector=f"{ours},{WORKLOAD}"))
+        census.count_claims(self.api.outlines(path("PersistentVolumeClaim"), labelSelector=f"{ours},{VOLUME}"))
+        return census
+
     def _serving(self, spot: Spot) -> Json | None:
         pod = head_of(pods_of(self.api, spot), spot.form)
         if pod is None or text(pod, "metadata", "deletionTimestamp"):
@@ -249,9 +260,13 @@ class KubernetesDriver:
         return tunnel.socket_to(self.place.connection, pod, port)
 
     def _all_of_ours(self) -> list[Json]:
-        selector = f"{MANAGED_BY}=steelyard,{CLUSTER}={self.place.cluster_id or ''}"
         kinds = (*MAKERS, "Pod")
-        return [{"kind": kind} | it for kind in kinds for it in self.api.list(path(kind), labelSelector=selector)]
+        return [{"kind": kind} | it for kind in kinds for it in self.api.list(path(kind), labelSelector=self._ours)]
+
+    @property
+    def _ours(self) -> str:
+        """The labels of what this installation has on this cluster."""
+        return f"{MANAGED_BY}=steelyard,{CLUSTER}={self.place.cluster_id or ''}"
 
     def _again(self, act: Callable[[], T]) -> T:
         """Whoever was overtaken looks again. What the cluster refuses beside a start is unknown, never gone."""

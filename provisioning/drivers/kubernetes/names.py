@@ -19,6 +19,7 @@ VOLUME: Final = f"{DOMAIN}/volume"
 KIND: Final = f"{DOMAIN}/kind"
 INCARNATION: Final = f"{DOMAIN}/incarnation"
 GROUND: Final = f"{DOMAIN}/ground"
+RECORD: Final = f"run.{DOMAIN}/"
 SEEN: Final = f"{DOMAIN}/seen"
 """Finalizer of our pods: none leaves before its end was seen, so that what it held is known to the second."""
 
@@ -70,7 +71,7 @@ def claim_of(volume_id: UUID) -> str:
 
 def record_of(workload_id: UUID) -> str:
     """The annotation of the volume's claim that says what became of the workload."""
-    return f"run.{DOMAIN}/{workload_id.hex}"
+    return f"{RECORD}{workload_id.hex}"
 
 
 def place_labels(cluster_id: UUID | None, organization_id: UUID, project_id: UUID) -> dict[str, str]:

@@ -9,8 +9,9 @@ from typing import Final
 from provisioning.drivers.base import Observation, Phase, Reason
 from provisioning.drivers.kubernetes import logs, queueing, queues, status
 from provisioning.drivers.kubernetes.client import Api
+from provisioning.drivers.kubernetes.marks import mark_of
 from provisioning.drivers.kubernetes.names import INCARNATION
-from provisioning.drivers.kubernetes.reading import Json, labels_of, number, text
+from provisioning.drivers.kubernetes.reading import Json, condition, labels_of, number, text
 from provisioning.drivers.kubernetes.record import Record, Stage
 from provisioning.drivers.kubernetes.status import Verdict
 from provisioning.drivers.kubernetes.view import (
@@ -127,7 +128,16 @@ def _with_pods(api: Api, spot: Spot, view: View, pods: list[Json], *, now: datet
         reason=reason,
         incarnation=noted.incarnation,
     )
+    if noted == record and seen.ready and reason is None and _all_well(view, pods):
+        observation = replace(observation, mark=mark_of(view.pods, view.set, claim))
     return Settled(observation, record)
+
+
+def _all_well(view: View, pods: list[Json]) -> bool:
+    """Nothing but what the view holds was asked to know how it is: no node, no event, nothing of another run."""
+    return len(pods) == len(view.pods) and all(
+        status.is_over(pod) or condition(pod, "Ready").get("status") == "True" for pod in pods
+    )
 
 
 def _over(api: Api, spot: Spot, view: View, seen: Verdict, *, alive_at: datetime | None) -> Settled:
