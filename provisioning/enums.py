@@ -33,8 +33,10 @@ class Kind(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How an attempt of a job ended. Interrupted: by the cluster or the platform, which is no failure of its own."""
+    """How an attempt of a job ended, or a task of an array. Interrupted: by the cluster or the platform, which is no
+    failure of its own. Waiting: a task before its turn, or before another try."""
 
+    WAITING = "waiting"
     RUNNING = "running"
     SUCCEEDED = "succeeded"
     FAILED = "failed"

@@ -17,12 +17,35 @@ NOTHING = Claim(())
 
 
 @dataclass(frozen=True, slots=True)
+class ArraySpec:
+    """Many tasks of one command. `parallelism`: how many at once, each on a shape of its own; that is what is held.
+
+    `sweep`: environment variables with their values; the tasks are their product, in the order of the variables'
+    names, and the last one turns fastest. `stops_at_failure`: the first task that fails for good ends the others.
+    """
+
+    count: int
+    parallelism: int = 1
+    sweep: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    stops_at_failure: bool = False
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "count": self.count,
+            "parallelism": self.parallelism,
+            "sweep": {name: list(values) for name, values in self.sweep},
+            "stop_at_first_failure": self.stops_at_failure,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class JobSpec:
     """What a job runs. `command`: the words of one command, each as it is (no shell looks at them).
 
     `workers`: how many run it at once, each on a shape of its own. `retries`: how often it is tried again after a
     failure of its own; an interruption by the cluster is none. `max_duration`: of one attempt. `success_codes` are the
-    exit codes with which it is done, `fatal_codes` those after which another try is pointless.
+    exit codes with which it is done, `fatal_codes` those after which another try is pointless. `array`: it is many
+    tasks, each of which is tried so often, and none of which has workers.
     """
 
     command: tuple[str, ...]
@@ -31,6 +54,12 @@ class JobSpec:
     max_duration: timedelta | None = None
     success_codes: tuple[int, ...] = (0,)
     fatal_codes: tuple[int, ...] = ()
+    array: ArraySpec | None = None
+
+    @property
+    def replicas(self) -> int:
+        """How many of its shape it takes."""
+        return self.workers if self.array is None else min(self.array.parallelism, self.array.count)
 
     def as_json(self) -> dict[str, Json]:
         seconds = None if self.max_duration is None else int(self.max_duration.total_seconds())
@@ -41,6 +70,7 @@ class JobSpec:
             "max_duration_seconds": seconds,
             "success_codes": list(self.success_codes),
             "fatal_codes": list(self.fatal_codes),
+            "array": None if self.array is None else self.array.as_json(),
         }
 
 
@@ -80,7 +110,7 @@ class WorkloadSpec:
         """How many of its shape it takes."""
         if self.cluster is not None:
             return self.cluster.nodes
-        return 1 if self.job is None else self.job.workers
+        return 1 if self.job is None else self.job.replicas
 
     def as_json(self) -> dict[str, Json]:
         return {

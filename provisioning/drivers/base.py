@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 from uuid import UUID
 
 from provisioning.drivers.places import Topology
@@ -53,12 +53,46 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
+class ArrayRun:
+    """One run of an array's tasks. `tasks`: those that it runs, by index, in order; of `count` that there are.
+
+    `retries`: how often each is tried again, unless it ends with one of `fatal_codes`. `taken`: those whose end, and
+    what they said, somebody has on record: a run is over when that is so of every task that has ended.
+    """
+
+    tasks: tuple[int, ...]
+    count: int
+    sweep: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    retries: int = 0
+    fatal_codes: tuple[int, ...] = ()
+    stops_at_failure: bool = False
+    taken: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSeen:
+    """One task of an array. SUCCEEDED and FAILED are for good; STARTING: it waits for its turn, or for another try.
+
+    `failures`: how many of its tries have failed. `log`: filled in by whoever asks for it.
+    """
+
+    index: int
+    phase: Phase
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    exit_code: int | None = None
+    failures: int = 0
+    log: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunSpec:
     """Everything a driver may know of a workload.
 
     `command`: what a job runs in the image, word by word; empty for what serves until it is stopped. `workers`: how
     many run it at once, each with these sizes; they begin together and end together. `framework`: what a cluster runs
-    (ray); its `workers` are all its nodes, the head among them.
+    (ray); its `workers` are all its nodes, the head among them. `array`: the command is run once for each task, and
+    `workers` is how many of them at once.
     """
 
     workload_id: UUID
@@ -76,6 +110,21 @@ class RunSpec:
     command: tuple[str, ...] = ()
     workers: int = 1
     framework: str = ""
+    array: ArrayRun | None = None
+
+
+ALONE: Final = {
+    "RANK": "0",
+    "LOCAL_RANK": "0",
+    "WORLD_SIZE": "1",
+    "MASTER_ADDR": "127.0.0.1",
+    "MASTER_PORT": "29500",
+    "PET_NNODES": "1",
+    "PET_NODE_RANK": "0",
+    "PET_MASTER_ADDR": "127.0.0.1",
+    "PET_MASTER_PORT": "29500",
+}
+"""What torch.distributed and torchrun read, of a task that is its own only worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +136,7 @@ class Observation:
     and `ended_at` capacity is held. `incarnation` names one run of the workload. `exit_code`: of the command, or of
     the first of its workers that failed; None where it did not end by itself. `mark`: how all of it looked where it
     runs and is well, of a driver that lists runs; as long as the list says the same, nothing of this has changed.
+    `tasks`: of an array, those that have begun or ended.
     """
 
     phase: Phase
@@ -98,6 +148,7 @@ class Observation:
     incarnation: str | None = None
     exit_code: int | None = None
     mark: str = ""
+    tasks: tuple[TaskSeen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +259,13 @@ class LogPiece:
 class FollowsLogs(Protocol):
     def log_after(self, spec: RunSpec, mark: str, *, whole: bool) -> LogPiece:
         """The lines since the mark; since an empty one: the last lines. `whole`: without the line under way."""
+        ...
+
+
+@runtime_checkable
+class RunsArrays(Protocol):
+    def task_log(self, spec: RunSpec, index: int, *, tail: int) -> tuple[str, ...]:
+        """The last lines of the last try of one task of the run that goes on, or that went last."""
         ...
 
 

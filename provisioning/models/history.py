@@ -70,6 +70,30 @@ class Attempt(TenantModel):
         ]
 
 
+class Task(TenantModel):
+    """One task of an array, as it was last seen. `index` counts from nought. `incarnation`: the run that it is of.
+
+    `log`: the last lines of its last try, kept when its processes are gone.
+    """
+
+    workload = models.ForeignKey(
+        "provisioning.Workload", on_delete=models.CASCADE, related_name="tasks", db_index=False
+    )
+    index = models.PositiveIntegerField()
+    incarnation = models.CharField(max_length=64)
+    outcome = models.CharField(max_length=12, choices=choices(Outcome), default=Outcome.RUNNING)
+    failures = models.PositiveIntegerField(default=0)
+    exit_code = models.IntegerField(null=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    log = models.JSONField(default=list)
+
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workload", "index"], name="task_once")]
+
+
 class Allocation(TenantModel):
     """Capacity of a cluster that a workload occupies, half-open [held_from, held_to); open while held_to is None."""
 

@@ -18,7 +18,7 @@ from provisioning.models import Condition, Workload
 from provisioning.reconciler.claims import Claimed
 from provisioning.reconciler.policy import Call, Pace, Step
 from provisioning.reconciler.queueing import admit_to_cluster
-from provisioning.services import attempts, awaiting, shares
+from provisioning.services import attempts, awaiting, shares, tasks
 from provisioning.services.transitions import carry_out, deadline_of, locked
 from provisioning.services.wishes import is_still_admitted, readmit
 from provisioning.types import Move, Run
@@ -61,6 +61,7 @@ def apply(
             _perform(workload, claimed, step, seen, actor, now)
         if seen is not None:
             attempts.note(workload, seen, now=now)
+            tasks.note(workload, seen, now=now)
         _note_conditions(workload, call, seen, trouble, now)
         _release(workload, claimed, _schedule(workload, step, seen, now))
         return Turned.DUE if _is_due(workload, now) else Turned.RESTS

@@ -11,7 +11,15 @@ from uuid import UUID
 import structlog
 
 from core import scope
-from provisioning.drivers.base import DriverUnavailable, Observation, WorkloadDriver
+from provisioning.drivers.base import (
+    DriverUnavailable,
+    Observation,
+    Phase,
+    RunsArrays,
+    RunSpec,
+    TaskSeen,
+    WorkloadDriver,
+)
 from provisioning.drivers.places import Place
 from provisioning.enums import State
 from provisioning.models import Workload
@@ -27,6 +35,8 @@ Clock = Callable[[], datetime]
 Drivers = Callable[[Place], WorkloadDriver]
 
 _MOST_TURNS = 8
+_LOGS_A_TURN = 50
+_LINES_OF_A_TASK = 200
 _BETWEEN_TURNS = 0.05
 _ENDING = (State.STOPPING, State.DELETING)
 
@@ -91,7 +101,7 @@ def _act(claimed: Claimed, call: Call, drivers: Drivers) -> tuple[Observation | 
             Call.STOP: driver.ensure_stopped,
             Call.ABSENT: driver.ensure_absent,
         }[call]
-        return _with_log(driver, claimed, ask(claimed.spec)), ""
+        return _with_task_logs(driver, claimed.spec, _with_log(driver, claimed, ask(claimed.spec))), ""
     except DriverUnavailable as error:
         return None, str(error)
     except Exception as error:  # whatever a driver does, it is "unknown", and the workload's deadline still counts
@@ -104,6 +114,22 @@ def _with_log(driver: WorkloadDriver, claimed: Claimed, seen: Observation) -> Ob
     if claimed.job is None or seen.phase not in GONE or seen.incarnation is None:
         return seen
     return replace(seen, log_tail=driver.logs(claimed.spec, tail=MOST_KEPT) or seen.log_tail)
+
+
+def _with_task_logs(driver: WorkloadDriver, spec: RunSpec, seen: Observation) -> Observation:
+    """Of tasks that have ended and are not on record: their last lines. While the run goes on, of some at a time: the
+    others are left out, and seen at the next turn."""
+    if spec.array is None or not isinstance(driver, RunsArrays):
+        return seen
+    told: list[TaskSeen] = []
+    asked = 0
+    for task in seen.tasks:
+        if task.index in spec.array.taken or task.phase not in (Phase.SUCCEEDED, Phase.FAILED):
+            told.append(task)
+        elif asked < _LOGS_A_TURN or seen.phase in GONE:
+            asked += 1
+            told.append(replace(task, log=driver.task_log(spec, task.index, tail=_LINES_OF_A_TASK)))
+    return replace(seen, tasks=tuple(told))
 
 
 def _state(organization_id: UUID, workload_id: UUID) -> str | None:

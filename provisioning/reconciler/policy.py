@@ -150,7 +150,8 @@ def _running(situation: Situation) -> Step:
         return Step(_clean_up(Reason(code="lost", message="Nothing of it is left on its cluster.")))
     if seen.phase in GONE:
         return _ended(situation, seen, "ended_by_itself", "The server ended by itself.")
-    return Step(pace=Pace.LISTED if seen.mark else Pace.LATER)
+    over = any(task.phase in (Phase.SUCCEEDED, Phase.FAILED) and task.log for task in seen.tasks)
+    return Step(pace=Pace.SOON if over else Pace.LISTED if seen.mark else Pace.LATER)
 
 
 def _stopping(situation: Situation) -> Step:
@@ -206,7 +207,7 @@ def _attempt_ended(trying: Trying, seen: Observation, reason: Reason) -> Step:
     ran = seen.started_at is not None and seen.exit_code is not None
     follows = what_follows(trying.job, exit_code=seen.exit_code, failures=trying.failures) if ran else Next.FAIL
     if follows is Next.FAIL:
-        return Step(_clean_up(reason, seen.log_tail))
+        return Step(_clean_up(_of_tasks(trying.job, seen) or reason, seen.log_tail))
     if follows is Next.DONE:
         done = Reason(code="completed", message=f"It has done its work (exit code {seen.exit_code}).")
         move = Move(
@@ -234,6 +235,18 @@ def _attempt_ended(trying: Trying, seen: Observation, reason: Reason) -> Step:
         log=seen.log_tail[-_LAST_LINES:],
     )
     return Step(move)
+
+
+def _of_tasks(job: JobSpec, seen: Observation) -> Reason | None:
+    """How many tasks of an array failed."""
+    failed = [task for task in seen.tasks if task.phase is Phase.FAILED]
+    if job.array is None or not failed:
+        return None
+    first = min(failed, key=lambda task: (task.ended_at is None, task.ended_at or task.started_at, task.index))
+    message = (
+        f"{len(failed)} of {job.array.count} tasks failed, task {first.index} first (exit code {first.exit_code})."
+    )
+    return Reason(code="tasks_failed", message=message)
 
 
 def _clean_up(reason: Reason, log: tuple[str, ...] = ()) -> Move:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from provisioning.drivers.base import RunSpec
+from provisioning.drivers.base import ArrayRun, RunSpec
 from provisioning.drivers.places import LOCAL, NOWHERE, Place
-from provisioning.enums import ClusterStanding, Kind
-from provisioning.models import Cluster, ClusterAccess, Workload
+from provisioning.enums import ClusterStanding, Kind, Outcome
+from provisioning.models import Cluster, ClusterAccess, Task, Workload
 
 
 def spec_of(workload: Workload, *, variables: bool = True) -> RunSpec:
@@ -30,6 +30,25 @@ def spec_of(workload: Workload, *, variables: bool = True) -> RunSpec:
         command=() if job is None else job.command,
         workers=workload.replicas,
         framework=workload.image.kind if workload.kind == Kind.CLUSTER else "",
+    )
+
+
+def array_of(workload: Workload) -> ArrayRun | None:
+    """The tasks that the next run has, or that this one still has; None of what is no array. One query."""
+    job = workload.job
+    if job is None or job.array is None:
+        return None
+    rows = Task.objects.filter(workload=workload).values_list("index", "outcome", "incarnation")
+    done = {index for index, outcome, _ in rows if outcome == Outcome.SUCCEEDED}
+    failed = {index for index, outcome, run in rows if outcome == Outcome.FAILED and run == workload.incarnation}
+    return ArrayRun(
+        tasks=tuple(index for index in range(job.array.count) if index not in done),
+        count=job.array.count,
+        sweep=job.array.sweep,
+        retries=job.retries,
+        fatal_codes=job.fatal_codes,
+        stops_at_failure=job.array.stops_at_failure,
+        taken=frozenset(done | failed),
     )
 
 

@@ -36,7 +36,7 @@ def note(workload: Workload, seen: Observation, *, now: datetime) -> None:
     known.ended_at = seen.ended_at or now
     known.exit_code = seen.exit_code
     known.reason = {"code": seen.reason.code, "message": seen.reason.message} if seen.reason else None
-    known.log = _bounded(seen.log_tail)
+    known.log = bounded(seen.log_tail)
     known.save(update_fields=["outcome", "ended_at", "exit_code", "reason", "log"])
 
 
@@ -49,7 +49,7 @@ def outcome_of(job: JobSpec, seen: Observation) -> Outcome:
     return Outcome.FAILED if seen.phase is Phase.FAILED else Outcome.STOPPED
 
 
-def _bounded(lines: tuple[str, ...]) -> list[str]:
+def bounded(lines: tuple[str, ...]) -> list[str]:
     """The last lines that fit."""
     kept: list[str] = []
     room = _MOST_CHARACTERS

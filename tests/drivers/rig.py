@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from uuid import UUID, uuid4
 
 from provisioning.drivers.base import (
+    ArrayRun,
     FindsStrays,
     KeepsVolumes,
     Observation,
@@ -51,6 +52,7 @@ def config_in(state_dir: Path, *, isolation: str | None = None) -> LocalConfig:
         farewell_s=0.5,
         heartbeat_s=0.1,
         hung_s=0.5,
+        retry_s=0.1,
         isolation=isolation,
     )
 
@@ -170,6 +172,10 @@ class LocalRig:
             command=("sh", "-c", f"{said}; exit {exit_code}" if exit_code is not None else "sleep 60"),
             workers=workers,
         )
+
+    def array(self, script: str, run: ArrayRun, *, at_once: int = 1) -> RunSpec:
+        """Each task runs the script, in a shell."""
+        return a_spec(kind="job", command=("sh", "-c", script), workers=at_once, array=run)
 
     def started(self, spec: RunSpec, *, seconds: float = 15.0) -> Observation:
         """Present and ready; fails at once where it failed."""

@@ -133,10 +133,14 @@ class KubeRig:
         """Its node says that it has ended."""
         at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         where = path("Pod", namespace_of(spec.project_id), pod)
-        known = rows(self.api.get(where), "status", "containerStatuses")[0]
+        pod_now = self.api.get(where)
+        known = rows(pod_now, "status", "containerStatuses")[0]
         end = {"terminated": {"exitCode": exit_code, "reason": "Error", "startedAt": at, "finishedAt": at}}
-        status: Json = {"phase": "Failed", "containerStatuses": [known | {"state": end, "ready": False}]}
+        status: Json = {"phase": "Failed" if exit_code else "Succeeded"}
+        status |= {"containerStatuses": [known | {"state": end, "ready": False}]}
         if evicted:
+            target = {"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}
+            status |= {"conditions": [*rows(pod_now, "status", "conditions"), target]}
             status |= {"reason": "Evicted", "message": "The node was low on resource: memory."}
         self.api.merge(f"{where}/status", {"status": status})
 

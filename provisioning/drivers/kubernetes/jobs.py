@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from provisioning.drivers.base import RunSpec
-from provisioning.drivers.kubernetes import pods
+from provisioning.drivers.base import ALONE, ArrayRun, RunSpec
+from provisioning.drivers.kubernetes import arrays, pods
+from provisioning.drivers.kubernetes.arrays import INDEX
 from provisioning.drivers.kubernetes.names import (
     INCARNATION,
     JOB,
@@ -21,12 +22,12 @@ from provisioning.drivers.places import Place
 
 PORT: Final = 29_500
 RANKS: Final = ("RANK", "PET_NODE_RANK")
-INDEX: Final = "batch.kubernetes.io/job-completion-index"
-"""The label in which Kubernetes tells a pod its rank."""
 
 
 def job(spec: RunSpec, place: Place, incarnation: str) -> Json:
     """All workers at once, and all over with the first that fails. `incarnation` names the attempt."""
+    if spec.array is not None:
+        return _array(spec, spec.array, place, incarnation)
     labels = labels_of_workload(spec, place.cluster_id) | {INCARNATION: incarnation}
     name = name_of_run(JOB, spec.workload_id)
     container = pods.container(spec, spec.command, _told(name, spec.workers))
@@ -44,6 +45,31 @@ def job(spec: RunSpec, place: Place, incarnation: str) -> Json:
             "template": {
                 "metadata": {"labels": labels, "finalizers": [SEEN]},
                 "spec": pods.pod(spec, container | {"env": variables}) | {"restartPolicy": "Never", "subdomain": name},
+            },
+        },
+    }
+
+
+def _array(spec: RunSpec, run: ArrayRun, place: Place, incarnation: str) -> Json:
+    """So many tasks at once until all have ended, each tried as often as it may be."""
+    labels = labels_of_workload(spec, place.cluster_id) | {INCARNATION: incarnation}
+    told = {**ALONE, "HOME": HOME, "PYTHONUNBUFFERED": "1", "STEELYARD_WORKERS": "1", "STEELYARD_TASKS": str(run.count)}
+    container = pods.container(spec, arrays.command(run, spec.command), told)
+    name, marks = name_of_run(JOB, spec.workload_id), arrays.marks(run)
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": name,
+            "namespace": namespace_of(spec.project_id),
+            "labels": labels,
+            "annotations": marks,
+        },
+        "spec": {
+            **arrays.rules(run, at_once=spec.workers),
+            "template": {
+                "metadata": {"labels": labels, "annotations": marks, "finalizers": [SEEN]},
+                "spec": pods.pod(spec, container) | {"restartPolicy": "Never"},
             },
         },
     }

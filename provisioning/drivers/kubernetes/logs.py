@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from provisioning.drivers.base import DriverUnavailable, LogPiece
+from provisioning.drivers.kubernetes.arrays import task_of
 from provisioning.drivers.kubernetes.client import Api, Refused
 from provisioning.drivers.kubernetes.objects import path
 from provisioning.drivers.kubernetes.pods import CONTAINER
@@ -14,6 +15,7 @@ from provisioning.drivers.kubernetes.reading import Json, name_of, number, rows,
 
 MOST_BYTES: Final = 512 * 1024
 MOST_LINES: Final = 4_000
+MOST_WORKERS: Final = 64
 LONGEST_LINE: Final = 2_000
 LAST_WORDS: Final = 20
 
@@ -29,8 +31,13 @@ def tail_of(api: Api, pod: Json, *, lines: int, previous: bool = False) -> tuple
 def of_workers(api: Api, pods: Sequence[Json], *, lines: int) -> tuple[str, ...]:
     """The last lines of each worker, with its number before them."""
     each = max(1, lines // len(pods))
-    told = [(number, tail_of(api, pod, lines=each)) for number, pod in enumerate(pods)]
+    told = [(_named(pod, number), tail_of(api, pod, lines=each)) for number, pod in [*enumerate(pods)][-MOST_WORKERS:]]
     return tuple(f"[{number}] {line}" for number, said in told for line in said)
+
+
+def _named(pod: Json, number: int) -> int:
+    task = task_of(pod)
+    return number if task is None else task
 
 
 def last_words(api: Api, pod: Json, *, lines: int = LAST_WORDS) -> tuple[str, ...]:

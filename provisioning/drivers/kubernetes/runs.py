@@ -26,4 +26,5 @@ def manifest(spec: RunSpec, place: Place, incarnation: str) -> Json:
 
 def companions(spec: RunSpec, place: Place) -> tuple[Json, ...]:
     """What it needs beside: there before its pods are, and gone when nothing of it runs."""
-    return (jobs.meeting(spec, place),) if spec.kind == JOB and spec.workers > 1 else ()
+    alone = spec.workers == 1 or spec.array is not None
+    return (jobs.meeting(spec, place),) if spec.kind == JOB and not alone else ()

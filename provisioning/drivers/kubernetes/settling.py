@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from provisioning.drivers.base import Observation, Phase, Reason
-from provisioning.drivers.kubernetes import logs, queueing, queues, status
+from provisioning.drivers.kubernetes import arrays, logs, queueing, queues, status
 from provisioning.drivers.kubernetes.client import Api
 from provisioning.drivers.kubernetes.marks import mark_of
 from provisioning.drivers.kubernetes.names import INCARNATION
@@ -108,6 +108,9 @@ def _with_pods(api: Api, spot: Spot, view: View, pods: list[Json], *, now: datet
     assert claim is not None
     seen, node = _seen(api, spot, view, pods)
     alive_at = record.alive_at if seen.over else now if node.reports else node.heard_at
+    is_array = arrays.is_array(view.set, pods)
+    if is_array and seen.phase not in OVER:
+        let_go(api, spot, arrays.superseded(pods))
     if seen.phase in OVER:
         return _over(api, spot, view, seen, alive_at=alive_at)
     noted = replace(
@@ -127,8 +130,10 @@ def _with_pods(api: Api, spot: Spot, view: View, pods: list[Json], *, now: datet
         ready=seen.ready,
         reason=reason,
         incarnation=noted.incarnation,
+        tasks=arrays.seen(view.set, pods) if is_array else (),
     )
-    if noted == record and seen.ready and reason is None and _all_well(view, pods):
+    lists = not is_array  # of an array the job itself says more than its pods
+    if lists and noted == record and seen.ready and reason is None and _all_well(view, pods):
         observation = replace(observation, mark=mark_of(view.pods, view.set, claim))
     return Settled(observation, record)
 
@@ -210,6 +215,8 @@ def _seen(api: Api, spot: Spot, view: View, pods: list[Json]) -> tuple[Verdict, 
     assert record is not None
     if not spot.runs_command:
         return _seen_of_server(api, spot, record, pods)
+    if arrays.is_array(view.set, pods):
+        return arrays.verdict(view.set, pods, taken=spot.taken), Node(reports=True)
     nodes = [Node(reports=True) if status.is_over(pod) else node_of(api, pod) for pod in pods]
     verdicts = [status.verdict_of_command(pod, node_ready=node.reports) for pod, node in zip(pods, nodes, strict=True)]
     expected = number(view.set, "spec", "parallelism") or len(pods)

@@ -51,7 +51,7 @@ def verdict(pod: Json, *, served: bool, node_ready: bool = True) -> Verdict:
 def verdict_of_command(pod: Json, *, node_ready: bool = True) -> Verdict:
     """Of a pod that runs a command to its end: SUCCEEDED or FAILED by its exit code."""
     code = exit_code_of(pod)
-    if code is None or _was_evicted(pod):
+    if code is None or was_evicted(pod):
         return verdict(pod, served=True, node_ready=node_ready)
     started, end = started_at(pod), ended_at(pod)
     leaving = bool(text(pod, "metadata", "deletionTimestamp"))
@@ -177,7 +177,7 @@ def _containers(pod: Json) -> list[Json]:
 def _ended_by_itself(pod: Json, *, served: bool) -> tuple[Phase, Reason] | None:
     """The server ended, or its node put it out. A container that was started again has ended too: that is no start of
     ours."""
-    if _was_evicted(pod):
+    if was_evicted(pod):
         return Phase.STOPPED, _taken(pod)
     for status in _containers(pod):
         waiting = text(status, "state", "waiting", "reason")
@@ -202,7 +202,7 @@ def _exit(end: Json, *, served: bool) -> tuple[Phase, Reason]:
     return Phase.FAILED, Reason("server_failed", f"The server ended (exit code {code}).")
 
 
-def _was_evicted(pod: Json) -> bool:
+def was_evicted(pod: Json) -> bool:
     disrupted = condition(pod, "DisruptionTarget").get("status") == "True"
     failed = text(pod, "status", "phase") == "Failed"
     return disrupted or (failed and text(pod, "status", "reason") in ("Evicted", "Terminated", "NodeShutdown"))
@@ -212,7 +212,7 @@ def _taken(pod: Json) -> Reason:
     """Somebody on the cluster ended it: a node in need, a drain, the scheduler for one of higher priority, a person."""
     target = condition(pod, "DisruptionTarget")
     said = text(pod, "status", "message") or text(target, "message")
-    if not _was_evicted(pod):
+    if not was_evicted(pod):
         return Reason("removed_on_cluster", "Somebody removed its pod on the cluster.")
     return Reason("evicted", f"The cluster took it off its node: {said or text(target, 'reason') or 'no reason given'}")
 

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from provisioning.drivers.base import RunSpec
 from provisioning.drivers.kubernetes import record as records
+from provisioning.drivers.kubernetes.arrays import INDEX
 from provisioning.drivers.kubernetes.client import Api, Refused
-from provisioning.drivers.kubernetes.jobs import INDEX
 from provisioning.drivers.kubernetes.names import (
     JOB,
     KIND,
@@ -42,16 +42,18 @@ class Overtaken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where on the cluster a workload is."""
+    """Where on the cluster a workload is. `taken`: of an array, the tasks whose end somebody has on record."""
 
     namespace: str
     workload_id: UUID
     volume_id: UUID
     form: str = WORKSPACE
+    taken: frozenset[int] | None = None
 
     @classmethod
     def of(cls, spec: RunSpec) -> Spot:
-        return cls(namespace_of(spec.project_id), spec.workload_id, spec.volume_id, form_of(spec))
+        taken = None if spec.array is None else spec.array.taken
+        return cls(namespace_of(spec.project_id), spec.workload_id, spec.volume_id, form_of(spec), taken)
 
     @classmethod
     def in_labels(cls, thing: Json) -> Spot | None:

@@ -38,7 +38,8 @@ class LocalConfig:
     """`state_dir` must be our own and lie on a local disk. Times are seconds.
 
     `hidden` are more paths that no workload may see (the installation file); the state folder is
-    hidden always. `isolation` is a test's wish for a weaker kind than the machine offers.
+    hidden always. `retry_s`: the first pause before a task of an array is tried again. `isolation` is
+    a test's wish for a weaker kind than the machine offers.
     """
 
     state_dir: Path
@@ -53,6 +54,7 @@ class LocalConfig:
     hung_s: float = 5.0
     log_bytes: int = 4 * 1024 * 1024
     tail_lines: int = 20
+    retry_s: float = 10.0
     forget_after_days: int = 30
     processes: int = 4096
     first_uid: int = 20_000

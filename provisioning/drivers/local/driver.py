@@ -41,6 +41,7 @@ from provisioning.drivers.local import (
     procfs,
     record,
     strays,
+    tasks,
 )
 from provisioning.drivers.local.config import LocalConfig
 from provisioning.drivers.local.isolation import IsolationReport, LimitsReport
@@ -54,7 +55,7 @@ DAY_US = 24 * 3600 * 1_000_000
 
 
 class LocalDriver:
-    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, KeepsVolumes, FindsStrays and StatesCaveats."""
+    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, RunsArrays, KeepsVolumes, FindsStrays and StatesCaveats."""
 
     def __init__(self, config: LocalConfig) -> None:
         self.config = config
@@ -73,7 +74,7 @@ class LocalDriver:
         return (*(() if apart.isolated else (apart.sentence,)), *unbounded)
 
     def observe(self, spec: RunSpec) -> Observation:
-        return self._observed(spec.workload_id, self._settled(spec.workload_id))
+        return self._with_tasks(spec, self._observed(spec.workload_id, self._settled(spec.workload_id)))
 
     def ensure_present(self, spec: RunSpec) -> Observation:
         known = self._settled(spec.workload_id)
@@ -88,7 +89,7 @@ class LocalDriver:
         known = self._end(spec.workload_id, signal.SIGTERM)
         if known is not None and known.ended and not known.acknowledged:
             known = self._acknowledge(spec.workload_id)
-        return self._observed(spec.workload_id, known)
+        return self._with_tasks(spec, self._observed(spec.workload_id, known))
 
     def ensure_absent(self, spec: RunSpec) -> Observation:
         known = self._end(spec.workload_id, signal.SIGTERM)
@@ -111,6 +112,9 @@ class LocalDriver:
 
     def logs(self, spec: RunSpec, *, tail: int) -> tuple[str, ...]:
         return logs.tail_of(places.places_of(spec.workload_id, self.config).log, lines=tail)
+
+    def task_log(self, spec: RunSpec, index: int, *, tail: int) -> tuple[str, ...]:
+        return tasks.log_of(places.places_of(spec.workload_id, self.config).box, index, lines=tail)
 
     def log_after(self, spec: RunSpec, mark: str, *, whole: bool) -> LogPiece:
         known = self._read(spec.workload_id)
@@ -353,6 +357,12 @@ class LocalDriver:
             incarnation=known.incarnation,
             exit_code=_exit_code(known),
         )
+
+    def _with_tasks(self, spec: RunSpec, seen: Observation) -> Observation:
+        if spec.array is None or seen.phase is Phase.ABSENT:
+            return seen
+        box = places.places_of(spec.workload_id, self.config).box
+        return replace(seen, tasks=tasks.seen(box, spec.array))
 
 
 def _exit_code(known: Record) -> int | None:

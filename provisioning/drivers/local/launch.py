@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 
-from provisioning.drivers.base import DriverUnavailable, Reason, RunSpec
-from provisioning.drivers.local import isolation, order, places, procfs, record, view
+from provisioning.drivers.base import ALONE, DriverUnavailable, Reason, RunSpec
+from provisioning.drivers.local import isolation, order, places, procfs, record, tasks, view
 from provisioning.drivers.local.config import (
     INSIDE_BOX,
     INSIDE_HOME,
@@ -26,7 +26,7 @@ MARKER, INSTALLATION_MARKER = "STEELYARD_WORKLOAD", "STEELYARD_INSTALLATION"
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 GIB = 1024**3
 LAUNCH_S = 5.0
-_WORKERS = Path(__file__).with_name("workers.py")
+_WORKERS, _ARRAY = (Path(__file__).with_name(name) for name in ("workers.py", "array.py"))
 
 
 class CannotStart(Exception):
@@ -118,7 +118,7 @@ def _order(
     words = _words(placed, volume, own_view=own_view)
     home = words["{home}"]
     seen = _view(placed, volume, image, config)
-    command = task_of(spec, image) if spec.command else tuple(_filled(word, words) for word in image.command)
+    command = _task_of(spec, image, words, config) if spec.command else _server_of(image, words)
     if kind == BUBBLEWRAP:
         command = (*_bubblewrap(seen), *command)
     return Order(
@@ -141,13 +141,27 @@ def _order(
     )
 
 
-def task_of(spec: RunSpec, image: LocalImage) -> tuple[str, ...]:
-    """All workers of a job as one process: the image's Python starts them, and ends with them."""
-    return (image.command[0], "-S", "-E", "-c", _WORKERS.read_text(), str(spec.workers), *spec.command)
+def _server_of(image: LocalImage, words: dict[str, str]) -> tuple[str, ...]:
+    return tuple(_filled(word, words) for word in image.command)
+
+
+def _task_of(spec: RunSpec, image: LocalImage, words: dict[str, str], config: LocalConfig) -> tuple[str, ...]:
+    """All workers of a job, or all tasks of an array, as one process: the image's Python starts them, and ends with
+    them."""
+    python = (image.command[0], "-S", "-E", "-c")
+    if spec.array is None:
+        return (*python, _WORKERS.read_text(), str(spec.workers), *spec.command)
+    folder = f"{words['{box}']}/{tasks.FOLDER}"
+    plan = tasks.plan_of(spec.array, parallelism=spec.workers, folder=folder, pause_s=config.retry_s)
+    return (*python, _ARRAY.read_text(), plan, *spec.command)
 
 
 def _of_task(spec: RunSpec) -> dict[str, str]:
-    return {"PYTHONUNBUFFERED": "1", "STEELYARD_WORKERS": str(spec.workers)} if spec.command else {}
+    if not spec.command:
+        return {}
+    if spec.array is None:
+        return {"PYTHONUNBUFFERED": "1", "STEELYARD_WORKERS": str(spec.workers)}
+    return {"PYTHONUNBUFFERED": "1", "STEELYARD_WORKERS": "1", "STEELYARD_TASKS": str(spec.array.count)} | ALONE
 
 
 def _words(placed: Places, volume: Path, *, own_view: bool) -> dict[str, str]:
@@ -155,6 +169,7 @@ def _words(placed: Places, volume: Path, *, own_view: bool) -> dict[str, str]:
     box = INSIDE_BOX if own_view else str(placed.box)
     return {
         "{home}": INSIDE_HOME if own_view else str(volume),
+        "{box}": box,
         "{runtime}": f"{box}/r",
         "{socket}": f"{box}/{record.SOCKET}",
         "{transport}": "ipc" if own_view else "tcp",

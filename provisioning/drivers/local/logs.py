@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 from provisioning.drivers.base import LogPiece
 
@@ -19,13 +20,17 @@ def tail_of(path: Path, *, lines: int) -> tuple[str, ...]:
         return ()
     try:
         with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            start = max(0, size - lines * BYTES_PER_LINE)
-            file.seek(start)
-            text = file.read().decode(errors="replace")
+            return last_of(file, lines=lines)
     except FileNotFoundError:
         return ()
-    found = text.splitlines()
+
+
+def last_of(file: BinaryIO, *, lines: int) -> tuple[str, ...]:
+    """The same of a file that is open."""
+    size = os.fstat(file.fileno()).st_size
+    start = max(0, size - lines * BYTES_PER_LINE)
+    file.seek(start)
+    found = file.read(size - start).decode(errors="replace").splitlines()
     if start > 0 and len(found) > 1:
         found = found[1:]
     return tuple(_plain(line) for line in found[-lines:])
