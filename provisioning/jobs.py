@@ -32,6 +32,7 @@ LARGEST_SWEEP: Final = 16_384
 """Characters of all its values together."""
 OURS: Final = frozenset({"HOME", "PATH", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"})
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_BREAK: Final = re.compile(r"[\0\r\n]")
 OUR_PREFIXES: Final = ("STEELYARD_", "PET_", "JOB_COMPLETION_", "KUBERNETES_")
 
 
@@ -89,8 +90,8 @@ def _nonsense_of_sweep(sweep: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator
             yield FieldError("job.array.sweep", "malformed", f"{name[:40]!r} is not a name of a variable.")
         elif name in OURS or name.startswith(OUR_PREFIXES):
             yield FieldError("job.array.sweep", "reserved", f"{name} is set by the platform. Choose another name.")
-        if not values or any("\0" in value for value in values):
-            yield FieldError("job.array.sweep", "malformed", f"{name[:40]} needs at least one value, without NUL.")
+        if not values or any(_BREAK.search(value) for value in values):
+            yield FieldError("job.array.sweep", "malformed", f"{name[:40]} needs values, each of one line.")
 
 
 def size_of(sweep: Sequence[tuple[str, tuple[str, ...]]]) -> int:

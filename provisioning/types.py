@@ -345,6 +345,17 @@ class Signals:
 
 
 @dataclass(frozen=True, slots=True)
+class LogOf:
+    """Whose lines are asked for: of one attempt of a job, of one task of an array; neither: the newest."""
+
+    attempt: int | None = None
+    task: int | None = None
+
+
+NEWEST = LogOf()
+
+
+@dataclass(frozen=True, slots=True)
 class StopRules:
     """What stops a workload by itself; None switches a rule off.
 

@@ -33,6 +33,7 @@ urlpatterns = [
     path("workspaces/<uuid:workload_id>/warning", detail.warning_part, name="workload-warning"),
     path("workspaces/<uuid:workload_id>/activity", detail.activity_part, name="workload-activity"),
     path("workspaces/<uuid:workload_id>/attempts", job_page.attempts_part, name="workload-attempts"),
+    path("workspaces/<uuid:workload_id>/tasks", job_page.tasks_part, name="workload-tasks"),
     path("workspaces/<uuid:workload_id>/logs", acts.workload_logs, name="workload-logs"),
     path("workspaces/<uuid:workload_id>/manifests", acts.workload_manifests, name="workload-manifests"),
     path("workspaces/<uuid:workload_id>/open", acts.workload_open, name="workload-open"),

@@ -25,6 +25,7 @@ from provisioning.services import following
 from provisioning.services.listening import MOST_EVENTS
 from provisioning.services.manifests import manifests_of
 from provisioning.services.reach import log_of
+from provisioning.types import LogOf
 from tenants.enums import Permission
 from tenants.permissions import authorize
 from tenants.selectors import people_by_id
@@ -81,7 +82,7 @@ class Logs(Followed):
     def get(self, request: Request, workload_id: UUID) -> HttpResponse:
         """The last lines. Where nothing runs any more: those that were kept when it ended.
 
-        `attempt=2` gives those of a job's second attempt.
+        `attempt=2` gives those of a job's second attempt, `task=3` those of an array's task 3.
 
         `follow=true` leads to a stream of plain text instead: the last lines, then each as it comes, until the run is
         over.
@@ -89,7 +90,8 @@ class Logs(Followed):
         asked = self.filters(LogFilters)
         if asked.follow:
             return self.led(workload_id, Purpose.LOGS, tail=asked.tail)
-        lines = log_of(actor=self.actor, workload_id=workload_id, tail=asked.tail, attempt=asked.attempt)
+        of = LogOf(attempt=asked.attempt, task=asked.task)
+        lines = log_of(actor=self.actor, workload_id=workload_id, tail=asked.tail, of=of)
         return self.answer({"lines": lines, "as_of": self.moment})
 
 

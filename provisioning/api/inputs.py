@@ -156,6 +156,7 @@ class LogAsked:
     tail: int = 200
     follow: bool = False
     attempt: int | None = None
+    task: int | None = None
 
 
 class LogFilters(Filters[LogAsked]):
@@ -166,6 +167,7 @@ class LogFilters(Filters[LogAsked]):
     )
     follow = Switch(required=False, help_text=_FOLLOW_HELP)
     attempt = serializers.IntegerField(min_value=1, max_value=1_000_000, required=False, help_text="Of a job.")
+    task = serializers.IntegerField(min_value=0, max_value=1_000_000, required=False, help_text="Of an array.")
 
 
 @dataclass(frozen=True, slots=True)

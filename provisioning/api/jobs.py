@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -12,14 +13,22 @@ from rest_framework.request import Request
 
 from core.api.endpoint import Endpoint
 from core.api.fields import ReasonOutput
-from core.api.inputs import Shape, Text, Whole
+from core.api.inputs import Filters, Flag, Shape, Text, Whole
 from core.api.shapes import shape
 from core.routes import route
 from provisioning.enums import Outcome
-from provisioning.jobs import LONGEST_S, MOST_RETRIES, MOST_WORDS, MOST_WORKERS, SHORTEST_S
-from provisioning.selectors.listing import attempts_of
+from provisioning.jobs import (
+    LARGEST_SWEEP,
+    LONGEST_S,
+    MOST_RETRIES,
+    MOST_TASKS,
+    MOST_WORDS,
+    MOST_WORKERS,
+    SHORTEST_S,
+)
+from provisioning.selectors.listing import attempts_of, task_facts, tasks_of
 from provisioning.selectors.workloads import workload_for
-from provisioning.types import JobSpec
+from provisioning.types import ArraySpec, JobSpec
 from tenants.enums import Permission
 
 if TYPE_CHECKING:
@@ -37,6 +46,30 @@ EXAMPLE = {
 
 def _code() -> Whole:
     return Whole(min_value=0, max_value=255)
+
+
+class ArrayInput(Shape[ArraySpec]):
+    """Many tasks of one command, so many at once; `workers` stays 1."""
+
+    into = ArraySpec
+
+    count = Whole(
+        min_value=1, max_value=MOST_TASKS, required=False, help_text="How many tasks; left out: one a combination."
+    )
+    parallelism = Whole(
+        min_value=1,
+        max_value=MOST_WORKERS,
+        required=False,
+        help_text="How many at once, each on a shape of its own; that is what is held and paid. Left out: 1.",
+    )
+    sweep = serializers.DictField(
+        child=serializers.ListField(child=Text(max_length=LARGEST_SWEEP, allow_blank=True, trim_whitespace=False)),
+        required=False,
+        help_text="Environment variables with their values: a task for each combination, by the names' order.",
+    )
+    stop_at_first_failure = Flag(
+        required=False, help_text="The first task that fails for good ends the others. Left out: they go on."
+    )
 
 
 class JobInput(Shape[JobSpec]):
@@ -66,6 +99,14 @@ class JobInput(Shape[JobSpec]):
     fatal_codes = serializers.ListField(
         child=_code(), max_length=20, required=False, help_text="Exit codes that are not tried again."
     )
+    array = ArrayInput(required=False, allow_null=True)
+
+
+class ArrayOutput(serializers.Serializer[object]):
+    count = serializers.IntegerField()
+    parallelism = serializers.IntegerField()
+    sweep = serializers.DictField(child=serializers.ListField(child=serializers.CharField(allow_blank=True)))
+    stop_at_first_failure = serializers.BooleanField()
 
 
 class JobOutput(serializers.Serializer[object]):
@@ -75,6 +116,7 @@ class JobOutput(serializers.Serializer[object]):
     max_duration_seconds = serializers.IntegerField(allow_null=True)
     success_codes = serializers.ListField(child=serializers.IntegerField())
     fatal_codes = serializers.ListField(child=serializers.IntegerField())
+    array = ArrayOutput(allow_null=True)
 
 
 class AttemptOutput(serializers.Serializer[object]):
@@ -106,6 +148,51 @@ class Attempts(Endpoint):
     def get(self, request: Request, workload_id: UUID) -> HttpResponse:
         """The newest first. `logs?attempt=1` gives the lines that were kept of one."""
         return self.page(attempts_of(workload_for(self.actor, workload_id)), _attempts)
+
+
+class TaskOutput(serializers.Serializer[object]):
+    index = serializers.IntegerField()
+    parameters = serializers.DictField(child=serializers.CharField(allow_blank=True))
+    outcome = serializers.ChoiceField([each.value for each in Outcome])
+    failures = serializers.IntegerField(help_text="How many of its tries have failed.")
+    exit_code = serializers.IntegerField(allow_null=True)
+    started_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+
+
+@dataclass(frozen=True, slots=True)
+class TasksAsked:
+    outcome: str = ""
+
+
+class TaskFilters(Filters[TasksAsked]):
+    into = TasksAsked
+
+    outcome = serializers.ChoiceField([each.value for each in Outcome], required=False)
+
+
+class Tasks(Endpoint):
+    @route(permission=Permission.VIEW_WORKLOAD, verb="workload.tasks_listed")
+    @shape(
+        summary="List an array's tasks",
+        output=TaskOutput,
+        filters=TaskFilters,
+        listed=True,
+        example={
+            "index": 3,
+            "parameters": {"LR": "0.01", "SEED": "2"},
+            "outcome": "failed",
+            "failures": 2,
+            "exit_code": 1,
+            "started_at": "2026-11-30T18:00:00Z",
+            "ended_at": "2026-11-30T18:40:00Z",
+        },
+    )
+    def get(self, request: Request, workload_id: UUID) -> HttpResponse:
+        """Those that have begun, the last to begin first. `logs?task=3` gives what one said."""
+        workload = workload_for(self.actor, workload_id)
+        rows = tasks_of(workload, outcome=self.filters(TaskFilters).outcome)
+        return self.page(rows, lambda found: [task_facts(workload, row) for row in found])
 
 
 def _attempts(rows: Sequence[Attempt]) -> list[object]:

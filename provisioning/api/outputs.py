@@ -136,7 +136,7 @@ def workload(
         "labels": row.spec.get("labels") or {},
         "preemptible": row.preemptible,
         "nodes": row.replicas if row.kind == Kind.CLUSTER else None,
-        "job": row.spec.get("job"),
+        "job": None if row.job is None else row.job.as_json(),
         "cluster": row.cluster.slug,
         "simulated": row.cluster.simulated_accelerators and row.shape.accelerator_count > 0,
         "conditions": [_condition(each) for each in conditions],

@@ -30,6 +30,7 @@ urlpatterns = [
     path("workloads/<uuid:workload_id>/extend", workloads.Extend.as_view()),
     path("workloads/<uuid:workload_id>/force-delete", workloads.ForceDelete.as_view()),
     path("workloads/<uuid:workload_id>/attempts", jobs.Attempts.as_view()),
+    path("workloads/<uuid:workload_id>/tasks", jobs.Tasks.as_view()),
     path("workloads/<uuid:workload_id>/events", history.Events.as_view()),
     path("workloads/<uuid:workload_id>/logs", history.Logs.as_view()),
     path("workloads/<uuid:workload_id>/manifests", history.Manifests.as_view()),

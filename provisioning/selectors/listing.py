@@ -8,13 +8,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Case, Count, QuerySet, Value, When
 
 from core.errors import NotFound
 from core.types import Actor, Reason
-from provisioning.enums import State, VolumeState
+from provisioning.enums import Outcome, State, VolumeState
 from provisioning.errors import NameTaken, VolumeUnavailable
-from provisioning.models import Attempt, Condition, Event, Volume, Workload
+from provisioning.jobs import parameters_of
+from provisioning.models import Attempt, Condition, Event, Task, Volume, Workload
 from provisioning.selectors.workloads import living_workloads_visible_to, volumes_visible_to, workloads_visible_to
 from provisioning.types import WorkloadSpec
 from tenants.selectors import project_for
@@ -83,6 +84,40 @@ def events_of(workload: Workload) -> QuerySet[Event]:
 def attempts_of(workload: Workload) -> QuerySet[Attempt]:
     """The attempts of a job that the caller may see, without their lines."""
     return Attempt.objects.filter(workload=workload).defer("log")
+
+
+def tasks_of(workload: Workload, *, outcome: str = "") -> QuerySet[Task]:
+    """The tasks of an array that have begun, without their lines."""
+    rows = Task.objects.filter(workload=workload).defer("log")
+    return rows.filter(outcome=outcome) if outcome else rows
+
+
+def task_counts(workload: Workload) -> dict[str, int]:
+    """How many tasks have begun, by outcome."""
+    rows = Task.objects.filter(workload=workload).values_list("outcome")
+    return dict(rows.annotate(many=Count("pk")))
+
+
+def tasks_to_show(workload: Workload, *, most: int) -> list[Task]:
+    """What failed first, then what runs, then what was cut off, then the rest; each by number."""
+    first = (Outcome.FAILED, Outcome.RUNNING, Outcome.WAITING, Outcome.INTERRUPTED, Outcome.STOPPED)
+    rank = Case(*(When(outcome=each, then=Value(place)) for place, each in enumerate(first)), default=Value(9))
+    return list(tasks_of(workload).order_by(rank, "index")[:most])
+
+
+def task_facts(workload: Workload, row: Task) -> dict[str, object]:
+    """A task as lists tell it, with the variables that it alone has."""
+    job = workload.job
+    sweep = job.array.sweep if job is not None and job.array is not None else ()
+    return {
+        "index": row.index,
+        "parameters": parameters_of(sweep, row.index),
+        "outcome": row.outcome,
+        "failures": row.failures,
+        "exit_code": row.exit_code,
+        "started_at": row.started_at,
+        "ended_at": row.ended_at,
+    }
 
 
 def event_facts(row: Event, people: Mapping[UUID, User]) -> dict[str, object]:

@@ -40,7 +40,8 @@ def array_of(workload: Workload) -> ArrayRun | None:
         return None
     rows = Task.objects.filter(workload=workload).values_list("index", "outcome", "incarnation")
     done = {index for index, outcome, _ in rows if outcome == Outcome.SUCCEEDED}
-    failed = {index for index, outcome, run in rows if outcome == Outcome.FAILED and run == workload.incarnation}
+    bound = workload.incarnation if workload.bound_at is not None else None
+    failed = {index for index, outcome, run in rows if outcome == Outcome.FAILED and run == bound}
     return ArrayRun(
         tasks=tuple(index for index in range(job.array.count) if index not in done),
         count=job.array.count,

@@ -13,6 +13,7 @@ from provisioning.drivers.registry import driver_at, driver_names, using
 from provisioning.services import entries, reading
 from provisioning.services.entries import Admitted, Denied
 from provisioning.services.listening import EventReader, LogReader
+from provisioning.types import NEWEST, LogOf
 
 
 def admit(*, label: str, cookie: str, now: datetime) -> Admitted | Denied:
@@ -20,12 +21,12 @@ def admit(*, label: str, cookie: str, now: datetime) -> Admitted | Denied:
     return entries.admit(label=label, cookie=cookie, drivers=driver_at, now=now)
 
 
-def log_of(*, actor: Actor, workload_id: UUID, tail: int, attempt: int | None = None) -> tuple[str, ...]:
-    """The last lines of a workload's log, or of one attempt of a job.
+def log_of(*, actor: Actor, workload_id: UUID, tail: int, of: LogOf = NEWEST) -> tuple[str, ...]:
+    """The last lines of a workload's log, or of one attempt of a job, or one task of an array.
 
     Call it outside any scope: it opens a short one of its own.
     """
-    return reading.log_of(actor=actor, workload_id=workload_id, tail=tail, drivers=driver_at, attempt=attempt)
+    return reading.log_of(actor=actor, workload_id=workload_id, tail=tail, drivers=driver_at, of=of)
 
 
 def log_reader(organization_id: UUID, workload_id: UUID) -> LogReader:

@@ -12,10 +12,11 @@ from django.utils import timezone
 from psycopg import sql
 
 from core.acts import Source, SourceKind, begin
+from provisioning.drivers.base import Phase
 from provisioning.enums import Source as Sign
 from provisioning.models import Workload
 from provisioning.services import activity, entries, launching, wishes
-from provisioning.types import JobSpec, Signals
+from provisioning.types import ArraySpec, JobSpec, Signals
 from tenants.models import AccessToken
 from tenants.services import projects
 from tests import house, places
@@ -71,6 +72,11 @@ def _work(world: World, tenant: Tenant, person: str, project: str) -> Ids:
     stage.settle(tenant, gone, machine, clock, seconds=3)
     job = _launch(world, tenant, person, project, "training", job=JobSpec(("python", "train.py")))
     stage.settle(tenant, job, machine, clock, seconds=3)
+    sweep = _launch(world, tenant, person, project, "sweep", job=JobSpec(("python", "train.py"), array=ArraySpec(2)))
+    stage.settle(tenant, sweep, machine, clock, seconds=3)
+    machine.task(sweep.pk, 0, Phase.RUNNING)
+    clock.pass_(seconds=10)
+    stage.settle(tenant, sweep, machine, clock, seconds=1)
     activity.take_in(
         organization_id=tenant.organization.pk, workload_id=running.pk, signals=_signals(clock.now), now=clock.now
     )

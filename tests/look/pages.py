@@ -20,6 +20,8 @@ PAGES: Mapping[str, Sample] = {
     "workload": Sample("portal/workloads/detail.html", work.running),
     "workload-failed": Sample("portal/workloads/detail.html", work.failed),
     "workload-retrying": Sample("portal/workloads/detail.html", work.retrying),
+    "workload-sweep": Sample("portal/workloads/detail.html", work.sweeping),
+    "workload/tasks": Sample("portal/workloads/_tasks.html", work.sweeping),
     "workload/attempts": Sample("portal/workloads/_attempts.html", work.retrying),
     "workload/head": Sample("portal/workloads/_head.html", work.running),
     "workload/timeline": Sample("portal/workloads/_timeline.html", work.running),

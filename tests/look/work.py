@@ -334,7 +334,14 @@ def retrying() -> Context:
     sample["workload"] = Thing(**{**vars(sample["workload"]), **changes})
     words = ["torchrun", "--nproc-per-node", "1", "train.py", "--note", "two words", "", "--data", "/data/" * 20]
     sample["job"] = Thing(
-        words=words, left_out=12, workers=4, retries=3, longest="12 h", success_codes="0, 3", fatal_codes="2"
+        words=words,
+        left_out=12,
+        workers=4,
+        retries=3,
+        longest="12 h",
+        success_codes="0, 3",
+        fatal_codes="2",
+        array=None,
     )
     ended = {"started_at": at(minutes=40), "held": timedelta(minutes=39), "runs": False, "log_url": "#"}
     sample["attempts"] = [
@@ -342,9 +349,58 @@ def retrying() -> Context:
         Thing(number=1, tone="bad", word="Failed", exit_code=1, reason="The command failed (exit code 1).", **ended),
     ]
     sample |= {"left_out": 0, "retries": "2 of 3 retries left", "attempts_url": "/workload/attempts"}
-    sample |= {"log_url": "/workload/logs", "log_of": 1}
+    sample |= {"log_url": "/workload/logs", "log_of": "attempt 1"}
     sample["stops"] = Thing(at=None, rule="A job ends when its command does.", sign="", sign_at=None, soon=False)
     return sample
+
+
+def sweeping() -> Context:
+    """An array of 24 tasks, some done, some not."""
+    sample = dict(retrying())
+    changes = {"name": "lr-sweep", "shape": "4 tasks at once, each 1 × H100", "tone": "good", "word": "Running"}
+    sample["workload"] = Thing(**{**vars(sample["workload"]), **changes, "reason": "", "may_start": False})
+    rates, seeds = "0.1, 0.03, 0.01, 0.003, 0.001, 0.0003", "1, 2, 3, 4"
+    swept = [Thing(name="LEARNING_RATE", values=rates), Thing(name="SEED", values=seeds)]
+    array = Thing(count=24, at_once=4, sweep=swept, rule="the others go on")
+    sample["job"] = Thing(**{**vars(sample["job"]), "array": array, "left_out": 0})
+    ends = [("bad", "Failed", 3, 1), *[("wait", "Running", 0, None)] * 3, ("off", "Waiting", 1, 1)]
+    ends += [("good", "Done", 0, 0)] * 4
+    sample["tasks"] = [
+        Thing(
+            index=index,
+            parameters=[f"LEARNING_RATE={rates.split(', ')[index % 6]}", f"SEED={index % 4 + 1}"],
+            tone=tone,
+            word=word,
+            failures=failures,
+            started_at=at(minutes=40),
+            held=timedelta(minutes=9, seconds=index),
+            exit_code=code,
+            log_url="#",
+        )
+        for index, (tone, word, failures, code) in enumerate(ends)
+    ]
+    counts = "4 done, 3 running, 1 failed, 16 waiting"
+    sample |= {
+        "task_count": 24,
+        "tasks_done": 4,
+        "task_words": counts,
+        "tasks_left_out": 0,
+        "tasks_url": "/workload/tasks",
+    }
+    sample["attempts"] = [
+        Thing(
+            number=1,
+            tone="wait",
+            word="Running",
+            exit_code=None,
+            reason="",
+            runs=True,
+            log_url="#",
+            started_at=at(minutes=40),
+            held=timedelta(minutes=40),
+        )
+    ]
+    return sample | {"retries": "Each task: 3 retries", "log_of": "task 0"}
 
 
 def failed() -> Context:

@@ -9,9 +9,10 @@ import pytest
 from django.urls import reverse
 
 from portal.web.workloads.words import kind_word, outcome_words
+from provisioning.drivers.base import Phase
 from provisioning.drivers.registry import using
 from provisioning.enums import Kind, Outcome, State
-from provisioning.types import JobSpec
+from provisioning.types import ArraySpec, JobSpec
 from tenants.models import User
 from tests import house
 from tests.provisioning import stage
@@ -112,6 +113,51 @@ class TestBetweenAttempts:
 
         assert BUTTON.findall(said) == []
         assert stranger.get(reverse("workload-attempts", args=[waiting.pk])).status_code == 404
+
+
+class TestAnArray:
+    @pytest.fixture
+    def sweep(self, aurora, clock, machine):
+        asked = JobSpec(("python", "train.py"), array=ArraySpec(3, 2, (("LR", ("0.1", "<b>", "1")),)))
+        made = stage.settle(aurora, stage.launch(aurora, kind="job", job=asked), machine, clock, seconds=2)
+        machine.task(made.pk, 0, Phase.SUCCEEDED, 0)
+        machine.task(made.pk, 1, Phase.FAILED, 9, failures=1)
+        clock.pass_(seconds=10)
+        return stage.settle(aurora, made, machine, clock, seconds=1)
+
+    def test_shows_what_failed_first_with_its_variables(self, aurora, sweep):
+        said = page(aurora, "alice", sweep)
+
+        assert "2 tasks at once, each 1 H100" in said
+        assert "1 done, 1 failed" in said.replace("1 waiting, ", "")
+        assert said.index("Log of task 1") < said.index("Log of task 0")
+        assert "<code>LR=&lt;b&gt;</code>" in said
+        assert "1 try failed" in said
+        assert 'id="tasks"' in page(aurora, "victor", sweep, "tasks")
+
+    def test_the_log_of_a_task_is_kept(self, aurora, sweep):
+        assert "Log of task 1" in page(aurora, "alice", sweep, task="1")
+        assert ">task 1</pre>" in page(aurora, "alice", sweep, "logs", task="1")
+        client = house.client_for(aurora, "alice")
+        assert client.get(reverse("workload-logs", args=[sweep.pk]), {"task": "2"}).status_code == 404
+
+    def test_a_stranger_finds_nothing(self, borealis, sweep):
+        stranger = house.client_for(borealis, "charlie")
+
+        assert stranger.get(reverse("workload-tasks", args=[sweep.pk])).status_code == 404
+
+    def test_the_api_lists_them(self, aurora, sweep):
+        client, where = house.api_for(aurora, "alice"), f"/api/v1/workloads/{sweep.pk}"
+
+        listed = client.get(f"{where}/tasks").json()["results"]
+        failed = client.get(f"{where}/tasks?outcome=failed").json()["results"]
+
+        assert {row["index"]: row["parameters"]["LR"] for row in listed} == {0: "0.1", 1: "<b>"}
+        assert [(row["index"], row["outcome"], row["exit_code"], row["failures"]) for row in failed] == [
+            (1, "failed", 9, 1)
+        ]
+        assert client.get(f"{where}/logs?task=1").json()["lines"] == ["task 1"]
+        assert client.get(where).json()["job"]["array"]["sweep"] == {"LR": ["0.1", "<b>", "1"]}
 
 
 class TestAfterwards:

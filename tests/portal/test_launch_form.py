@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 
 from provisioning.models import Workload
-from provisioning.types import JobSpec
+from provisioning.types import ArraySpec, JobSpec
 from tests import house
 from tests.provisioning import stage
 
@@ -87,6 +87,38 @@ class TestPanel:
         nothing = dict.fromkeys(("command", "workers", "retries", "success_codes"), "")
 
         assert "Starts now" in panel(aurora, **nothing, kind="workspace")
+
+
+class TestSweeps:
+    """Many tasks of one command."""
+
+    ASKED = FORM | {"workers": "1", "success_codes": "0", "sweep": "SEED=1, 2, 3\nLR=0.1, 0.01", "parallelism": "2"}
+
+    def test_are_counted_and_priced_by_how_many_run_at_once(self, aurora):
+        said = panel(aurora, **self.ASKED)
+
+        assert "6 tasks, 2 at once; each tried up to 4 times." in said
+        assert "Hardware of 2 tasks at once" in said
+        assert "$5.90" in said  # 2 × 2.95 an hour
+
+    def test_say_what_cannot_be_meant(self, aurora):
+        assert "The sweep has 6 combinations" in panel(aurora, **self.ASKED | {"tasks": "5"})
+        assert "is not NAME=value, value." in panel(aurora, **self.ASKED | {"sweep": "LR"})
+        assert "one worker each" in panel(aurora, **self.ASKED | {"workers": "2"})
+        assert "An array has 1 to 1,000 tasks." in panel(aurora, **self.ASKED | {"sweep": "", "tasks": "1001"})
+
+    def test_make_the_array_that_was_typed_and_fill_the_form_again(self, aurora):
+        client = house.client_for(aurora, "alice")
+        assert client.post("/launch", self.ASKED | {"stop_at_first_failure": "on"}).status_code == 302
+
+        with aurora.scope():
+            made = Workload.objects.get()
+        again = client.get(f"/launch?again={made.pk}").content.decode()
+
+        assert made.job is not None
+        assert made.job.array == ArraySpec(6, 2, (("LR", ("0.1", "0.01")), ("SEED", ("1", "2", "3"))), True)
+        assert "LR=0.1,0.01\nSEED=1,2,3" in again
+        assert re.search(r'name="parallelism" value="2"', again)
 
 
 class TestClusters:

@@ -18,6 +18,7 @@ from provisioning.drivers.base import (
     Reason,
     RunSpec,
     Stray,
+    TaskSeen,
 )
 from provisioning.models import Workload
 from provisioning.reconciler import reconcile
@@ -97,6 +98,8 @@ class Machine:
     reading: ActivityReading | None = None
     meanwhile: Callable[[str], None] = lambda _: None
     removed_volumes: list[UUID] = field(default_factory=list)
+    tasks: dict[UUID, dict[int, TaskSeen]] = field(default_factory=dict)
+    asked: list[RunSpec] = field(default_factory=list)
 
     def observe(self, spec: RunSpec) -> Observation:
         self._called("observe")
@@ -109,6 +112,8 @@ class Machine:
             return Observation(Phase.FAILED, reason=self.refuses)
         if known is None or (known.ended_at is not None and spec.workload_id in self.acknowledged):
             self.starts += 1
+            self.asked.append(spec)
+            self.tasks.pop(spec.workload_id, None)
             self.acknowledged.discard(spec.workload_id)
             self.runs[spec.workload_id] = Observation(
                 Phase.STARTING, started_at=self.clock.now, incarnation=f"run-{self.starts}"
@@ -129,6 +134,9 @@ class Machine:
 
     def logs(self, spec: RunSpec, *, tail: int) -> tuple[str, ...]:
         return ("line",)[:tail]
+
+    def task_log(self, spec: RunSpec, index: int, *, tail: int) -> tuple[str, ...]:
+        return (f"task {index}",)[:tail]
 
     def activity(self, spec: RunSpec, *, now: datetime) -> ActivityReading:
         if self.reading is None:
@@ -163,6 +171,15 @@ class Machine:
         known = self.runs[workload_id]
         self.runs[workload_id] = replace(known, exit_code=exit_code, reason=known.reason if code else None)
 
+    def task(
+        self, workload_id: UUID, index: int, phase: Phase, exit_code: int | None = None, failures: int = 0
+    ) -> None:
+        """One task of an array is so from now on."""
+        ended = self.clock.now if phase in (Phase.SUCCEEDED, Phase.FAILED, Phase.STOPPED) else None
+        known = self.tasks.setdefault(workload_id, {})
+        began = known[index].started_at if index in known else self.clock.now
+        known[index] = TaskSeen(index, phase, began, ended, exit_code, failures)
+
     def living(self, workload_id: UUID) -> bool:
         known = self.runs.get(workload_id)
         return known is not None and known.ended_at is None
@@ -180,7 +197,8 @@ class Machine:
         known = self.runs.get(workload_id, Observation(Phase.ABSENT))
         if known.phase is Phase.STARTING and known.started_at and self.clock.now - known.started_at >= self.up_after:
             known = self.runs[workload_id] = replace(known, phase=Phase.RUNNING, ready=True)
-        return known
+        told = self.tasks.get(workload_id, {})
+        return replace(known, tasks=tuple(told[index] for index in sorted(told)))
 
     def _end(self, workload_id: UUID, phase: Phase) -> Observation:
         known = self.runs.get(workload_id)

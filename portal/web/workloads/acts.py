@@ -14,12 +14,13 @@ from django.views.decorators.http import require_GET, require_POST
 
 from core.routes import route
 from core.types import Actor
-from portal.web.workloads.job_page import attempt_asked, log_context
+from portal.web.workloads.job_page import log_asked, log_context
 from portal.workspace_address import entry_url
 from provisioning.services import wishes
 from provisioning.services.entries import open_entry
 from provisioning.services.manifests import manifest_file
 from provisioning.services.reach import log_of
+from provisioning.types import NEWEST
 from tenants.enums import Permission
 
 _LOG_LINES, _KEPT_LINES = 200, 1000
@@ -69,10 +70,10 @@ def workload_open(request: HttpRequest, workload_id: UUID) -> HttpResponse:
 @require_GET
 def workload_logs(request: HttpRequest, workload_id: UUID) -> HttpResponse:
     """The last lines of the log, asked of the driver outside any transaction."""
-    attempt = attempt_asked(request)
-    tail = _LOG_LINES if attempt is None else _KEPT_LINES
-    lines = log_of(actor=_actor(request), workload_id=workload_id, tail=tail, attempt=attempt)
-    context = {"log": "\n".join(lines), "loaded": True, **log_context(workload_id, attempt)}
+    asked = log_asked(request)
+    tail = _LOG_LINES if asked == NEWEST else _KEPT_LINES
+    lines = log_of(actor=_actor(request), workload_id=workload_id, tail=tail, of=asked)
+    context = {"log": "\n".join(lines), "loaded": True, **log_context(workload_id, asked)}
     return render(request, "portal/workloads/_logs.html", context)
 
 

@@ -21,7 +21,7 @@ from core.routes import route
 from core.types import Actor
 from portal.templatetags.look import duration as duration_words
 from portal.web.numbers import exactly, rate
-from portal.web.workloads.job_page import attempt_asked, attempts_context, job_context, log_context
+from portal.web.workloads.job_page import attempts_context, job_context, log_asked, log_context, tasks_context
 from portal.web.workloads.rows import launch_url_for
 from portal.web.workloads.words import (
     kind_word,
@@ -39,6 +39,7 @@ from provisioning.permissions import may_act, may_enter, may_operate
 from provisioning.selectors.catalogue import prices_for
 from provisioning.selectors.spans import extension, volume_kept, warning
 from provisioning.selectors.workloads import final_end_of, latest_activity, stop_forecast, timeline, workload_for
+from provisioning.types import NEWEST
 from tenants.enums import Permission
 from tenants.selectors import people_by_id
 
@@ -70,7 +71,8 @@ def workload_detail(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         **_activity(workload),
         **job_context(workload),
         **attempts_context(workload),
-        **log_context(workload.pk, attempt_asked(request) if workload.kind == Kind.JOB else None),
+        **tasks_context(workload),
+        **log_context(workload.pk, log_asked(request) if workload.kind == Kind.JOB else NEWEST),
         "disk": f"{workload.volume.size_gib} GiB",
         "kept_days": volume_kept().days,
         "rate_stopped": _rates(workload)[1],

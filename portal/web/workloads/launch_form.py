@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from math import ceil
+from math import ceil, prod
 from typing import TYPE_CHECKING
 
 from django import forms
 
+from portal.web.workloads import sweeps
 from portal.web.workloads.commands import Unreadable, typed, words_of
+from portal.web.workloads.sweeps import Sweep, sweep_of
+from portal.web.workloads.sweeps import typed as typed_sweep
 from provisioning.enums import Kind
-from provisioning.types import ClusterSpec, JobSpec, WorkloadSpec
+from provisioning.types import ArraySpec, ClusterSpec, JobSpec, WorkloadSpec
 
 if TYPE_CHECKING:
     from provisioning.models import Workload
 
 PLAIN = ("project", "image", "name", "disk_gib", "labels", "preemptible", "justification", "volume")
 """Fields of every kind that are shown as they come."""
-OF_JOBS = ("command", "workers", "retries", "hours", "minutes", "success_codes", "fatal_codes")
+OF_ARRAYS = ("tasks", "parallelism", "sweep", "stop_at_first_failure")
+OF_JOBS = ("command", "workers", "retries", "hours", "minutes", "success_codes", "fatal_codes", *OF_ARRAYS)
 CARRIED = ("kind", "project", "image", "name", "disk_gib", "labels", "preemptible", "nodes", *OF_JOBS)
 """What an address may carry of a filled form. Variables may be secret: no address carries them."""
-_FIELD_OF = {"max_duration_seconds": "hours"}
-_LONGEST_COMMAND = 33_000
+_FIELD_OF = {"max_duration_seconds": "hours", "array.count": "tasks"}
+_LONGEST_COMMAND, _LONGEST_SWEEP = 33_000, 20_000
 _LARGEST, _MOST_HOURS, _MOST_MINUTES = 100_000, 10_000, 100_000
 
 
@@ -96,6 +100,27 @@ class LaunchForm(forms.Form):
         max_length=200,
         help_text="Such as 2 for a mistake in its options.",
     )
+    tasks = forms.IntegerField(
+        required=False, max_value=_LARGEST, help_text="How many times the command runs. A sweep says it by itself."
+    )
+    parallelism = forms.IntegerField(
+        label="At once",
+        required=False,
+        max_value=_LARGEST,
+        help_text="Each on a shape of its own. So much is held, and paid, until the last task has ended.",
+    )
+    sweep = forms.CharField(
+        label="Sweep",
+        required=False,
+        max_length=_LONGEST_SWEEP,
+        widget=_verbatim(3),
+        help_text="A variable a line: LR=0.1, 0.01. There is a task for each combination of their values.",
+    )
+    stop_at_first_failure = forms.BooleanField(
+        label="Stop at the first failure",
+        required=False,
+        help_text="The first task that fails for good ends the others. Otherwise they go on.",
+    )
     volume = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def clean(self) -> None:
@@ -133,6 +158,12 @@ class LaunchForm(forms.Form):
             found[name.strip()] = value
         return found
 
+    def clean_sweep(self) -> Sweep:
+        try:
+            return sweep_of(str(self.cleaned_data["sweep"]))
+        except sweeps.Unreadable as error:
+            raise forms.ValidationError(str(error)) from None
+
     def clean_success_codes(self) -> tuple[int, ...]:
         return _codes(str(self.cleaned_data["success_codes"]))
 
@@ -143,6 +174,11 @@ class LaunchForm(forms.Form):
     def chosen_kind(self) -> Kind:
         asked = str(self.data.get("kind", ""))
         return Kind(asked) if asked in set(Kind) else Kind.WORKSPACE
+
+    @property
+    def opens_array(self) -> bool:
+        """Whether it asks for an array, or what it says of one is wrong."""
+        return any(self.data.get(name) for name in OF_ARRAYS) or bool({*OF_ARRAYS} & set(self.errors))
 
     @property
     def opens_more(self) -> bool:
@@ -173,7 +209,7 @@ def spec_of(form: LaunchForm) -> WorkloadSpec:
 def field_named(path: str, form: LaunchForm) -> str | None:
     """The field at which an error of the spec is shown; None: above them all."""
     name = path.removeprefix("job.").removeprefix("cluster.")
-    name = _FIELD_OF.get(name, name)
+    name = _FIELD_OF.get(name, name.removeprefix("array."))
     return name if name in form.fields else None
 
 
@@ -213,6 +249,18 @@ def _values_of_job(job: JobSpec) -> dict[str, object]:
         "minutes": "" if minutes is None else minutes % 60 or "",
         "success_codes": ", ".join(map(str, job.success_codes)),
         "fatal_codes": ", ".join(map(str, job.fatal_codes)),
+        **_values_of_array(job.array),
+    }
+
+
+def _values_of_array(array: ArraySpec | None) -> dict[str, object]:
+    if array is None:
+        return {}
+    return {
+        "tasks": "" if array.sweep else array.count,
+        "parallelism": array.parallelism,
+        "sweep": typed_sweep(array.sweep),
+        "stop_at_first_failure": "on" if array.stops_at_failure else "",
     }
 
 
@@ -227,6 +275,22 @@ def _job_of(form: LaunchForm) -> JobSpec:
         max_duration=limit if limited else None,
         success_codes=data["success_codes"],
         fatal_codes=data["fatal_codes"],
+        array=_array_of(form),
+    )
+
+
+def _array_of(form: LaunchForm) -> ArraySpec | None:
+    """None where nothing of an array was asked for."""
+    data = form.cleaned_data
+    sweep, tasks, at_once = data["sweep"], data["tasks"], data["parallelism"]
+    if not sweep and tasks is None and at_once is None:
+        return None
+    combinations = prod(len(values) for _, values in sweep) if sweep else 0
+    return ArraySpec(
+        count=combinations if tasks is None else tasks,
+        parallelism=1 if at_once is None else at_once,
+        sweep=sweep,
+        stops_at_failure=data["stop_at_first_failure"],
     )
 
 

@@ -116,8 +116,15 @@ def _runs(job: JobSpec) -> dict[str, object]:
     """The command as it was read, and what happens to it."""
     words, left_out = shown(job.command)
     workers = "One worker" if job.workers == 1 else f"{job.workers:,} workers, all at once"
+    if job.array is not None:
+        workers = f"{job.array.count:,} tasks, {job.replicas:,} at once; each"
     tries = "tried once" if not job.retries else f"tried up to {job.retries + 1} times"
-    return {"words": words, "left_out": left_out, "surprise": surprise(job.command), "how": f"{workers}; {tries}."}
+    return {
+        "words": words,
+        "left_out": left_out,
+        "surprise": surprise(job.command),
+        "how": f"{workers}{' ' if job.array else '; '}{tries}.",
+    }
 
 
 def _parts(found: Preview, spec: WorkloadSpec) -> list[dict[str, object]]:
@@ -125,6 +132,7 @@ def _parts(found: Preview, spec: WorkloadSpec) -> list[dict[str, object]]:
         return []
     hardware = Hourly(found.running.exact - found.stopped.exact, found.running.currency)
     many = "workers" if spec.cluster is None else "nodes"
+    many = "tasks at once" if spec.job is not None and spec.job.array is not None else many
     times = f" of {spec.replicas:,} {many}" if spec.replicas > 1 else ""
     note = ", simulated" if found.simulated else ""
     return [

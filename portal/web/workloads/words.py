@@ -32,6 +32,7 @@ _WAITS = {
 }
 _KINDS = {Kind.WORKSPACE: "Workspace", Kind.JOB: "Job", Kind.CLUSTER: "Cluster"}
 _OUTCOMES = {
+    Outcome.WAITING: ("off", "Waiting"),
     Outcome.RUNNING: ("wait", "Running"),
     Outcome.SUCCEEDED: ("good", "Done"),
     Outcome.FAILED: ("bad", "Failed"),
@@ -95,7 +96,11 @@ def kind_word(kind: str) -> str:
 
 def shape_words(workload: Workload) -> str:
     """Its shape, and how many of it it takes."""
-    label, many = workload.shape.label, "nodes" if workload.kind == Kind.CLUSTER else "workers"
+    array = workload.job is not None and workload.job.array is not None
+    label, many = (
+        workload.shape.label,
+        "nodes" if workload.kind == Kind.CLUSTER else "tasks at once" if array else "workers",
+    )
     return f"{workload.replicas} {many}, each {label}" if workload.replicas > 1 else label
 
 
