@@ -220,7 +220,7 @@ SPECTACULAR_SETTINGS = {
         "ClusterHealthEnum": "provisioning.api.cluster_shapes.CLUSTER_HEALTHS",
         "StandingEnum": "tenants.enums.Standing",
         "InvoiceStateEnum": ["draft"],
-        "AttemptOutcomeEnum": "provisioning.enums.Outcome",
+        "AttemptOutcomeEnum": "provisioning.api.jobs.OUTCOMES",
         "InvitationStateEnum": "tenants.api.place_outputs.INVITATION_STATES",
         "ApprovalStateEnum": "tenants.enums.ApprovalState",
         "QuotaLevelEnum": "tenants.enums.QuotaLevel",

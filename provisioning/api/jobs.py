@@ -34,6 +34,7 @@ from tenants.enums import Permission
 if TYPE_CHECKING:
     from provisioning.models import Attempt
 
+OUTCOMES = [each.value for each in Outcome]
 EXAMPLE = {
     "command": ["python", "train.py", "--epochs", "3"],
     "workers": 2,
@@ -123,7 +124,7 @@ class AttemptOutput(serializers.Serializer[object]):
     number = serializers.IntegerField()
     started_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField(allow_null=True)
-    outcome = serializers.ChoiceField([each.value for each in Outcome])
+    outcome = serializers.ChoiceField(OUTCOMES)
     exit_code = serializers.IntegerField(
         allow_null=True, help_text="Of the worker that ended it; null where it did not end by itself."
     )
@@ -153,7 +154,7 @@ class Attempts(Endpoint):
 class TaskOutput(serializers.Serializer[object]):
     index = serializers.IntegerField()
     parameters = serializers.DictField(child=serializers.CharField(allow_blank=True))
-    outcome = serializers.ChoiceField([each.value for each in Outcome])
+    outcome = serializers.ChoiceField(OUTCOMES)
     failures = serializers.IntegerField(help_text="How many of its tries have failed.")
     exit_code = serializers.IntegerField(allow_null=True)
     started_at = serializers.DateTimeField(allow_null=True)
@@ -168,7 +169,7 @@ class TasksAsked:
 class TaskFilters(Filters[TasksAsked]):
     into = TasksAsked
 
-    outcome = serializers.ChoiceField([each.value for each in Outcome], required=False)
+    outcome = serializers.ChoiceField(OUTCOMES, required=False)
 
 
 class Tasks(Endpoint):
