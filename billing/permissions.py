@@ -1,4 +1,4 @@
-"""Who may change the catalogue, and who may see an invoice."""
+"""Who may change the catalogue, who may see an invoice, and who handles money."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from core.errors import Forbidden
 from core.types import Actor, ObjectRef
-from tenants.enums import Permission, PlatformRole
-from tenants.permissions import holds
+from tenants.enums import Permission, PlatformPermission, PlatformRole
+from tenants.permissions import authorize, authorize_platform, holds
 
 if TYPE_CHECKING:
     from tenants.models import Organization
@@ -25,3 +25,13 @@ def authorize_invoices(actor: Actor, organization: Organization) -> None:
     """Every member knows their organisation, so one who may not see its invoices is told so. Raises Forbidden."""
     if not holds(actor, Permission.VIEW_INVOICE, organization):
         raise Forbidden(Permission.VIEW_INVOICE, organization.ref)
+
+
+def authorize_money(actor: Actor) -> None:
+    """Invoices are issued, corrected and marked as paid by the platform's finance. Raises NotFound or Forbidden."""
+    authorize_platform(actor, PlatformPermission.MANAGE_INVOICES)
+
+
+def authorize_profile(actor: Actor, organization: Organization) -> None:
+    """Whom its invoices name, the organisation says itself. Raises Forbidden."""
+    authorize(actor, Permission.MANAGE_BILLING, organization)

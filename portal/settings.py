@@ -259,6 +259,8 @@ CELERY_BEAT_SCHEDULE = {
     "stream-audit": {"task": "core.stream_audit", "schedule": 2.0, "options": {"expires": 4}},
     "anchor-audit": {"task": "core.anchor_audit", "schedule": 900.0, "options": {"expires": 900}},
     "cut-audit": {"task": "core.cut_audit", "schedule": 3600.0, "options": {"expires": 3600}},
+    "run-invoices": {"task": "billing.run_invoices", "schedule": 3600.0, "options": {"expires": 3600}},
+    "sweep-invoices": {"task": "billing.sweep_invoices", "schedule": 600.0, "options": {"expires": 600}},
     "recheck-domains": {"task": "tenants.recheck_domains", "schedule": 3600.0, "options": {"expires": 3600}},
     "sweep-workloads": {"task": "provisioning.sweep_workloads", "schedule": 2.0, "options": {"expires": 4}},
     "sweep-runs": {"task": "provisioning.sweep_runs", "schedule": 60.0, "options": {"expires": 60}},

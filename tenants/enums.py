@@ -100,6 +100,7 @@ class Permission(models.TextChoices):
     OPERATE_WORKLOAD = "operate_workload"
     VIEW_USAGE = "view_usage"
     VIEW_INVOICE = "view_invoice"
+    MANAGE_BILLING = "manage_billing"
     VIEW_AUDIT = "view_audit"
     MANAGE_AUDIT = "manage_audit"
 
@@ -112,6 +113,7 @@ class PlatformPermission(models.TextChoices):
     VIEW_PLATFORM_AUDIT = "view_platform_audit"
     MANAGE_CATALOGUE = "manage_catalogue"
     MANAGE_PRICES = "manage_prices"
+    MANAGE_INVOICES = "manage_invoices"
     MANAGE_PLATFORM_POLICY = "manage_platform_policy"
     MANAGE_TENANT_QUOTA = "manage_tenant_quota"
     DECIDE_PLATFORM_APPROVAL = "decide_platform_approval"

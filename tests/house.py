@@ -40,6 +40,11 @@ class Tenant:
     def actor(self, name: str) -> Actor:
         return actor_for(self.people[name], self.organization)
 
+    @property
+    def system(self) -> Actor:
+        """The platform's own part, at work for this organisation."""
+        return system_actor("test", self.organization.pk)
+
     def scope(self):
         return scope.of_organization(self.organization.pk)
 

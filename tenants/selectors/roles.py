@@ -20,6 +20,7 @@ _GROUPS = {
     "workload": "Workloads",
     "usage": "Money",
     "invoice": "Money",
+    "billing": "Money",
     "audit": "Audit",
 }
 _WORDS = {
@@ -48,6 +49,7 @@ _WORDS = {
     "operate_workload": "Stop and delete other people’s",
     "view_usage": "See usage",
     "view_invoice": "See invoices",
+    "manage_billing": "Set whom invoices name and where they go",
     "view_audit": "Read the audit log",
     "manage_audit": "Set how long it is kept and where it goes",
 }

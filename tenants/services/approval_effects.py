@@ -34,8 +34,14 @@ def _wake_workload(approval: Approval, _actor: Actor, _now: datetime) -> None:
     )
 
 
+def _wake_billing(approval: Approval, _actor: Actor, _now: datetime) -> None:
+    """A credit or a write-off that somebody else has agreed to is done."""
+    enqueue_on_commit("billing.approval_settled", organization_id=approval.organization_id, approval_id=approval.pk)
+
+
 EFFECTS: Mapping[ApprovalKind, Effect] = {
     ApprovalKind.LAUNCH: _wake_workload,
     ApprovalKind.QUOTA: quota_raises.follow_approval,
+    ApprovalKind.CREDIT: _wake_billing,
     ApprovalKind.MOVE: project_moves.follow_approval,
 }

@@ -21,6 +21,8 @@ GLOBAL_TABLES = {
     "billing.Sku",
     "billing.PriceBook",
     "billing.Price",
+    "billing.Seller",
+    "billing.TaxRate",
     "provisioning.Region",
     "provisioning.Cluster",
     "provisioning.ClusterAccess",
