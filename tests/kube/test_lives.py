@@ -58,8 +58,8 @@ class Life:
         return self.row()
 
     def moment_later(self) -> Workload:
-        """The clock leaps over pauses alone: a start takes the cluster's own time, and must not come too late by it."""
-        if self.row().state in (State.REQUESTED, State.STOPPED):
+        """The clock leaps over pauses: a start takes the cluster's own time, and must not come too late by it."""
+        if self.row().state != State.PROVISIONING:
             self.leap += timedelta(seconds=2)
         return self.turned()
 
