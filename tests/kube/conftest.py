@@ -101,8 +101,9 @@ def rig(cluster: Path) -> Iterator[KubeRig]:
 
 
 @pytest.fixture(scope="package")
-def kueue(cluster: Path, api: client.ApiClient, request: pytest.FixtureRequest) -> Path:
-    """The cluster with Kueue. From its start on Kueue's webhooks stand before every pod of the session."""
+def kueue(cluster: Path, kuberay: Path, api: client.ApiClient, request: pytest.FixtureRequest) -> Path:
+    """The cluster with Kueue, which looks ever more seldom for kinds that were not there when it started: KubeRay comes
+    first. From its start on Kueue's webhooks stand before every pod of the session."""
     _with_operator("kueue", "kueue.x-k8s.io", api, request)
     return cluster
 

@@ -22,7 +22,7 @@ from provisioning.drivers.places import Topology
 from provisioning.enums import Kind, State
 from provisioning.models import Event
 from provisioning.types import JobSpec
-from tests.drivers.rig import SETTLED, until
+from tests.drivers.rig import SETTLED, a_spec, until
 from tests.house import Tenant
 from tests.kube.clusters import PRODUCT
 from tests.kube.rig import KubeRig
@@ -66,7 +66,7 @@ class Queued:
 
 @pytest.fixture
 def kept(kueue: Path, rig: KubeRig) -> Iterator[Queued]:
-    administrator, least = rig.driver, rig.with_rights(rights.needed(("kueue",)))
+    administrator, least = rig.driver, rig.with_rights(rights.needed(("kueue", "kuberay")))
     rig.driver = KubernetesDriver(replace(least.place, offers=("kueue",)))
     yield Queued(rig, rig.driver)
     rig.driver = administrator
@@ -168,6 +168,28 @@ class TestAJob:
         racks = {text(kept.rig.api.get(path("Node", name=node)), "metadata", "labels", RACK) for node in nodes}
         assert len(racks) == 1
         assert PRODUCT in str(kept.job(alone)["spec"])
+
+
+class TestARayCluster:
+    def test_waits_for_all_its_nodes_at_once_and_ends_when_kueue_takes_it_back(self, kept: Queued) -> None:
+        spec = a_spec(kind="cluster", framework="ray", workers=3)
+        kept.limit(spec.organization_id, vcpus=2)
+        kept.present(spec)
+
+        waiting = kept.until(spec, queues.PENDING)
+        assert waiting.reason is not None
+        assert (waiting.phase, waiting.started_at, kept.rig.pods(spec)) == (Phase.STARTING, None, [])
+        assert "insufficient quota for cpu" in waiting.reason.message
+        kept.limit(spec.organization_id, vcpus=3)
+        kept.until_ready(spec)
+        kept.change(spec.organization_id, {"stopPolicy": "HoldAndDrain"})
+        over = until(lambda: kept.driver.observe(spec), lambda o: o.phase in SETTLED)
+
+        assert over.reason is not None
+        assert (over.phase, over.reason.code) == (Phase.STOPPED, "preempted_by_kueue")
+        assert over.started_at is not None
+        assert over.ended_at is not None
+        assert kept.rig.held(spec) == []
 
 
 def was_taken_back(life: Life) -> bool:

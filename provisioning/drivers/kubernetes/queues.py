@@ -23,11 +23,13 @@ from provisioning.drivers.kubernetes.names import (
     JOB,
     MANAGED,
     ORGANIZATION,
+    RAY,
+    form_of,
     namespace_of,
     place_labels,
 )
 from provisioning.drivers.kubernetes.objects import KUEUE
-from provisioning.drivers.kubernetes.reading import Json, at, condition, instant, labels_of, part, text
+from provisioning.drivers.kubernetes.reading import Json, at, condition, instant, labels_of, part, rows, text
 from provisioning.drivers.places import Place, Topology
 from provisioning.inventory.quantities import quantity
 
@@ -70,24 +72,37 @@ class Flavor:
 
 
 def takes(spec: RunSpec, place: Place) -> bool:
-    """Jobs alone: they may wait, and may be taken back."""
-    return spec.kind == JOB and OFFER in place.offers
+    """What is held back by a word in its own manifest. A workspace is not: somebody waits for it at a screen, and our
+    own admission has already said that there is room."""
+    return form_of(spec) in (JOB, RAY) and OFFER in place.offers
 
 
 def queue_of(organization_id: UUID) -> str:
     return f"sy-{organization_id.hex}"
 
 
-def queued(job: Json, spec: RunSpec, place: Place) -> Json:
-    """A job that is held back until Kueue admits it; several workers as near to each other as there is room."""
-    metadata, run = part(job, "metadata"), part(job, "spec")
-    labels = labels_of(job) | {QUEUE_NAME: LOCAL_QUEUE}
-    template = part(run, "template")
+def queued(made: Json, spec: RunSpec, place: Place) -> Json:
+    """What is held back until Kueue admits all of it; several pods as near to each other as there is room."""
+    labels = labels_of(made) | {QUEUE_NAME: LOCAL_QUEUE}
+    run = part(made, "spec")
     if spec.workers > 1 and spec.accelerator is not None and place.topology is not None:
-        inner = part(template, "metadata")
-        near = part(inner, "annotations") | {PREFERRED: nearest(place.topology)}
-        template = template | {"metadata": inner | {"annotations": near}}
-    return job | {"metadata": metadata | {"labels": labels}, "spec": run | {"suspend": True, "template": template}}
+        run = _near(run, nearest(place.topology))
+    return made | {"metadata": part(made, "metadata") | {"labels": labels}, "spec": run | {"suspend": True}}
+
+
+def _near(run: Json, level: str) -> Json:
+    """A job has one template, a Ray cluster one of its head and one of each group."""
+    if "template" in run:
+        return run | {"template": _annotated(part(run, "template"), level)}
+    head = part(run, "headGroupSpec")
+    groups = [each | {"template": _annotated(part(each, "template"), level)} for each in rows(run, "workerGroupSpecs")]
+    near = head | {"template": _annotated(part(head, "template"), level)}
+    return run | {"headGroupSpec": near, "workerGroupSpecs": groups}
+
+
+def _annotated(template: Json, level: str) -> Json:
+    inner = part(template, "metadata")
+    return template | {"metadata": inner | {"annotations": part(inner, "annotations") | {PREFERRED: level}}}
 
 
 def nearest(topology: Topology) -> str:
