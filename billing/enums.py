@@ -108,6 +108,11 @@ class Language(models.TextChoices):
     GERMAN = "de", "Deutsch"
 
 
+class MediaType(models.TextChoices):
+    PDF = "application/pdf"
+    XML = "application/xml"
+
+
 class TaskName(StrEnum):
     RUN_INVOICES = "billing.run_invoices"
     SWEEP_INVOICES = "billing.sweep_invoices"

@@ -139,26 +139,7 @@ def _give_back(
     approval_id: UUID | None,
 ) -> InvoiceDocument:
     """The note, its postings, and the wallet's share of it; `standing` is changed and not saved."""
-    content = content_of(invoice)
-    tax = document.part(content, "tax")
-    made = documents.freeze(
-        documents.Draft(
-            kind=DocumentKind.CREDIT_NOTE,
-            period=invoice.period,
-            prefix=organization_by_id(invoice.organization_id).slug.upper(),
-            language=str(content["language"]),
-            seller=party_from(document.part(content, "seller")),
-            buyer=party_from(document.part(content, "buyer")),
-            tax=Tax(TaxCategory(str(tax["category"])), Decimal(str(tax["rate"])), str(tax["note"])),
-            net=amounts.net,
-            tax_amount=amounts.tax,
-            terms_days=None,
-            corrects=invoice,
-            approval_id=approval_id,
-        ),
-        lambda heading: document.credit_note(heading, content, credits, amounts, reason=reason),
-        now=now,
-    )
+    made = _freeze(invoice, credits, amounts, reason=reason, now=now, approval_id=approval_id)
     over = max(standing.settled + standing.credited - standing.total, Decimal(0))
     standing.credited += amounts.total
     to_wallet = max(standing.settled + standing.credited - standing.total, Decimal(0)) - over
@@ -186,6 +167,38 @@ def _give_back(
             granted_at=now,
         )
     return made
+
+
+def _freeze(
+    invoice: InvoiceDocument,
+    credits: dict[int, Decimal],
+    amounts: NoteAmounts,
+    *,
+    reason: str,
+    now: datetime,
+    approval_id: UUID | None,
+) -> InvoiceDocument:
+    """To the parties, in the language and at the tax of the invoice."""
+    content = content_of(invoice)
+    tax = document.part(content, "tax")
+    return documents.freeze(
+        documents.Draft(
+            kind=DocumentKind.CREDIT_NOTE,
+            period=invoice.period,
+            prefix=organization_by_id(invoice.organization_id).slug.upper(),
+            language=str(content["language"]),
+            seller=party_from(document.part(content, "seller")),
+            buyer=party_from(document.part(content, "buyer")),
+            tax=Tax(TaxCategory(str(tax["category"])), Decimal(str(tax["rate"])), str(tax["note"])),
+            net=amounts.net,
+            tax_amount=amounts.tax,
+            terms_days=None,
+            corrects=invoice,
+            approval_id=approval_id,
+        ),
+        lambda heading: document.credit_note(heading, content, credits, amounts, reason=reason),
+        now=now,
+    )
 
 
 def _must_say_why(reason: str) -> None:

@@ -247,6 +247,9 @@ class TestTheWebRole:
             "core_auditstream.secret",  # encrypted
             "core_auditstream.former_secret",
             "core_auditcut.hash",
+            "billing_invoiceseries.last_hash",  # of documents' contents
+            "billing_invoicedocument.hash",
+            "billing_invoicedocument.previous_hash",
             "provisioning_clusteraccess.secret",  # encrypted; the reconciler reads it in a tenant's scope
             "provisioning_entrycode.code_hash",
             "provisioning_workspaceentry.cookie_hash",

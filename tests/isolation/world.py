@@ -24,6 +24,7 @@ from tests.api.ask import send
 from tests.architecture.test_tables import tenant_owned
 from tests.house import Tenant
 from tests.isolation.web_role import owner_login
+from tests.isolation.world_billed import bill, open_books
 from tests.isolation.world_governed import govern
 from tests.proof import around_the_log
 from tests.provisioning import stage
@@ -47,6 +48,7 @@ def build() -> World:
     clock = stage.Clock(timezone.now())
     machine = stage.Machine(clock)
     stage.open_shop(h100=64)
+    open_books()
     aurora = house.found("aurora", projects=("vision", "language"))
     house.join(aurora, "olivia", "owner")
     house.join(aurora, "billie", "billing")
@@ -92,6 +94,7 @@ def _work(world: World, tenant: Tenant, person: str, project: str) -> Ids:
     assert denied.status_code == 404
     _places(tenant, project)
     governed = govern(tenant, person)
+    bill(tenant, project)
     return (
         _ids(tenant, project, running, gone) | governed | {"entry_code": unspent.code, "cookie": entered.cookie_value}
     )
@@ -147,6 +150,9 @@ def _ids(tenant: Tenant, project: str, running: Workload, gone: Workload) -> Ids
         "invitation_id": "tenants.Invitation",
         "account_id": "tenants.ServiceAccount",
         "event_id": "core.AuditEvent",
+        "invoice_id": "billing.InvoiceStanding",
+        "payment_id": "billing.Payment",
+        "grant_id": "billing.CreditGrant",
         "view_id": "core.AuditView",
         "stream_id": "core.AuditStream",
     }

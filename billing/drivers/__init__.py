@@ -1,0 +1,1 @@
+"""What billing calls outside Python: the typesetter."""
