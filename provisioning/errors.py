@@ -23,6 +23,12 @@ class WrongState(Conflict):
     code = "wrong_state"
 
 
+class ArtifactsUnavailable(Conflict):
+    """The workload's cluster does not show the files that it left, or not this one."""
+
+    code = "artifacts_unavailable"
+
+
 class VolumeUnavailable(Conflict):
     """The disk is in use or gone for good."""
 

@@ -48,3 +48,9 @@ def authorize_enter(actor: Actor, workload: Workload) -> None:
 def sees_variables(actor: Actor, workload: Workload) -> bool:
     """Environment variables may hold secrets: their owner alone sees them, nobody in the owner's place."""
     return workload.owner_id == actor.id and actor.operator_id is None
+
+
+def authorize_artifacts(actor: Actor, workload: Workload) -> None:
+    """What a job leaves in its folder for artefacts is for all who see the job, and for nobody in their place."""
+    if actor.operator_id is not None:
+        raise Forbidden(Permission.VIEW_WORKLOAD, workload.ref, ask="somebody of the project")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from provisioning.enums import DISK_SKU
+from provisioning.enums import DISK_SKU, CapacityKind
 from provisioning.services.catalogue import AcceleratorOffer, ClusterOffer, ImageOffer, Offer, ShapeOffer
 
 _PRICES = Path(__file__).with_name("prices.csv")
 CURRENCY = "USD"
 DISK_PRICE_PER_GIB_HOUR = Decimal("0.000082")
+SPOT, SPOT_SHARE = ("H100",), Decimal("0.4")
+"""A demonstration, like the disk's price: what is offered as spot too, and its share of the listed price."""
 _ACCELERATORS = (
     AcceleratorOffer("L40S", "NVIDIA", 48),
     AcceleratorOffer("A100-80GB", "NVIDIA", 80),
@@ -48,11 +50,12 @@ class Row:
     vcpus: int
     memory_gib: int
     price_hour: Decimal
+    spot: bool = False
 
     @property
     def sku_code(self) -> str:
         if self.accelerator:
-            return f"gpu-hour/{self.accelerator.lower()}/on-demand"
+            return f"gpu-hour/{self.accelerator.lower()}/{'spot' if self.spot else 'on-demand'}"
         return f"cpu-hour/{self.vcpus}x{self.memory_gib}/on-demand"
 
     @property
@@ -61,6 +64,18 @@ class Row:
 
 
 def rows() -> list[Row]:
+    """What is listed, and beside it what is offered as spot."""
+    listed = _listed()
+    spot = [replace(row, spot=True, price_hour=row.price_hour * SPOT_SHARE) for row in listed]
+    offered = [row for row in spot if row.accelerator in SPOT]
+    return [each for row in listed for each in (row, *(one for one in offered if _is_same_size(one, row)))]
+
+
+def _is_same_size(one: Row, other: Row) -> bool:
+    return (one.accelerator, one.count) == (other.accelerator, other.count)
+
+
+def _listed() -> list[Row]:
     lines = [line for line in _PRICES.read_text().splitlines() if not line.startswith("#")]
     return [
         Row(
@@ -97,6 +112,8 @@ def offer() -> Offer:
 def _shape(row: Row) -> ShapeOffer:
     slug = f"{row.count}x-{row.accelerator.lower()}" if row.accelerator else f"cpu-{row.vcpus}"
     label = f"{row.count} × {row.accelerator}" if row.accelerator else f"CPU, {row.vcpus} cores"
+    if row.spot:
+        slug, label = f"{slug}-spot", f"{label}, spot"
     return ShapeOffer(
         slug=slug,
         label=label,
@@ -106,8 +123,11 @@ def _shape(row: Row) -> ShapeOffer:
         memory_gib=row.memory_gib,
         sku_code=row.sku_code,
         sku_quantity=row.units,
+        capacity_kind=CapacityKind.SPOT if row.spot else CapacityKind.ON_DEMAND,
     )
 
 
 def _sku_label(row: Row) -> str:
+    if row.spot:
+        return f"{row.accelerator}, spot"
     return f"{row.accelerator}, on demand" if row.accelerator else f"CPU {row.vcpus} × {row.memory_gib} GiB, on demand"

@@ -7,7 +7,7 @@ again. A call that could not be answered raises `DriverUnavailable`; that is "un
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -92,7 +92,8 @@ class RunSpec:
     `command`: what a job runs in the image, word by word; empty for what serves until it is stopped. `workers`: how
     many run it at once, each with these sizes; they begin together and end together. `framework`: what a cluster runs
     (ray); its `workers` are all its nodes, the head among them. `array`: the command is run once for each task, and
-    `workers` is how many of them at once.
+    `workers` is how many of them at once. `attempt` counts a job's runs from one, `interruptions` those that were ended
+    for no fault of their own. `spot`: it may run on capacity that can be taken away at any time, and nowhere else.
     """
 
     workload_id: UUID
@@ -111,6 +112,24 @@ class RunSpec:
     workers: int = 1
     framework: str = ""
     array: ArrayRun | None = None
+    attempt: int = 1
+    interruptions: int = 0
+    spot: bool = False
+
+
+ARTIFACTS: Final = "artifacts"
+CHECKPOINTS: Final = "checkpoints"
+"""Folders below a job's home: what it leaves for people, and what it goes on from."""
+
+
+def folders_of(home: str) -> dict[str, str]:
+    """How a job is told of them. It makes what it needs."""
+    return {"STEELYARD_ARTIFACTS": f"{home}/{ARTIFACTS}", "STEELYARD_CHECKPOINT_DIR": f"{home}/{CHECKPOINTS}"}
+
+
+def lives_of(spec: RunSpec) -> dict[str, str]:
+    """How a job is told how often it has begun, and how often it was interrupted."""
+    return {"STEELYARD_ATTEMPT": str(spec.attempt), "STEELYARD_INTERRUPTIONS": str(spec.interruptions)}
 
 
 ALONE: Final = {
@@ -266,6 +285,44 @@ class FollowsLogs(Protocol):
 class RunsArrays(Protocol):
     def task_log(self, spec: RunSpec, index: int, *, tail: int) -> tuple[str, ...]:
         """The last lines of the last try of one task of the run that goes on, or that went last."""
+        ...
+
+
+class ArtifactMissing(Exception):
+    """There is no such file, or it is none that may be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file below the folder for artefacts. `path`: with slashes, relative to it."""
+
+    path: str
+    size: int
+    modified_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Artifacts:
+    files: tuple[Artifact, ...]
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactRead:
+    """An open file; whoever has it takes its pieces to the end, or closes them."""
+
+    size: int
+    pieces: Generator[bytes]
+
+
+@runtime_checkable
+class KeepsArtifacts(Protocol):
+    def artifacts(self, spec: RunSpec) -> Artifacts:
+        """While it runs and afterwards, as long as its disk is there."""
+        ...
+
+    def artifact(self, spec: RunSpec, path: str) -> ArtifactRead:
+        """Raises ArtifactMissing."""
         ...
 
 

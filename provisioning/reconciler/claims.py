@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from provisioning.drivers.places import Place
 from provisioning.durations import duration
 from provisioning.enums import DesiredState, State
 from provisioning.models import Workload
-from provisioning.selectors.specs import array_of, place_of, spec_of
+from provisioning.selectors.specs import next_run_of, place_of
 from provisioning.types import JobSpec
 
 
@@ -73,7 +73,7 @@ def _claimed(workload: Workload, token: UUID) -> Claimed:
         has_run=placed is not None and ran is not None and ran >= placed,
         deadline_at=workload.deadline_at,
         place=place_of(workload.cluster),
-        spec=replace(spec_of(workload), array=array_of(workload)),
+        spec=next_run_of(workload),
         job=workload.job,
         failures=workload.failures,
     )

@@ -27,8 +27,9 @@ KEPT_WAITING = frozenset(
     }
 )
 """What a start may wait for; one that waits too long fails for this."""
-UNHURRIED = frozenset({"kueue_pending"})
-"""What a start waits for as long as it takes: it stands in a queue of the cluster's own, which says why."""
+UNHURRIED = frozenset({"kueue_pending", "spot_dry"})
+"""What a start waits for as long as it takes: it stands in a queue of the cluster's own, which says
+why, or there is no spot capacity for now."""
 
 
 _LAST_WORDS = {S.FAILED: "Failed.", S.SUCCEEDED: "Done. Its disk stays."}

@@ -14,7 +14,7 @@ from core.errors import FieldError, Invalid
 from core.types import Actor, ActorKind
 from provisioning.admission import decide
 from provisioning.durations import duration
-from provisioning.enums import ImageKind, Kind, State
+from provisioning.enums import CapacityKind, ImageKind, Kind, State
 from provisioning.jobs import nonsense as job_nonsense
 from provisioning.models import Image, Shape, Volume, Workload
 from provisioning.naming import NAME_RULE, free_name, is_label, is_name, is_variable
@@ -74,6 +74,7 @@ class Preview:
     alternatives: tuple[tuple[Alternative, Hourly | None], ...]
     quotas: tuple[QuotaShown, ...]
     simulated: bool
+    spot: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,7 @@ def preview(actor: Actor, project: Project, spec: WorkloadSpec, now: datetime) -
         quotas=_quotas_shown(book, verdict.claim),
         simulated=picked.shape.accelerator_id is not None
         and picked.shape.region.clusters.filter(simulated_accelerators=True).exists(),
+        spot=picked.shape.capacity_kind == CapacityKind.SPOT,
     )
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from provisioning.drivers.base import ArrayRun, RunSpec
 from provisioning.drivers.places import LOCAL, NOWHERE, Place
-from provisioning.enums import ClusterStanding, Kind, Outcome
-from provisioning.models import Cluster, ClusterAccess, Task, Workload
+from provisioning.enums import CapacityKind, ClusterStanding, Kind, Outcome
+from provisioning.models import Attempt, Cluster, ClusterAccess, Task, Workload
 
 
 def spec_of(workload: Workload, *, variables: bool = True) -> RunSpec:
@@ -30,6 +30,22 @@ def spec_of(workload: Workload, *, variables: bool = True) -> RunSpec:
         command=() if job is None else job.command,
         workers=workload.replicas,
         framework=workload.image.kind if workload.kind == Kind.CLUSTER else "",
+        spot=shape.capacity_kind == CapacityKind.SPOT,
+    )
+
+
+def next_run_of(workload: Workload) -> RunSpec:
+    """The same with what differs from run to run of a job. Two queries for an array, one for another job."""
+    spec = spec_of(workload)
+    if workload.job is None:
+        return spec
+    ended = Attempt.objects.filter(workload=workload).exclude(outcome=Outcome.RUNNING)
+    outcomes = list(ended.values_list("outcome", flat=True))
+    return replace(
+        spec,
+        array=array_of(workload),
+        attempt=len(outcomes) + 1,
+        interruptions=outcomes.count(Outcome.INTERRUPTED),
     )
 
 

@@ -12,7 +12,7 @@ from django.db import transaction
 from core import audit
 from core.errors import FieldError, Forbidden, Invalid, NotFound
 from core.types import Actor, Json, ObjectRef
-from provisioning.enums import ImageKind
+from provisioning.enums import CapacityKind, ImageKind
 from provisioning.models import AcceleratorType, Cluster, Image, Region, Shape
 from provisioning.models.catalogue import flat_capacity
 from tenants.enums import PlatformPermission, PlatformRole
@@ -24,7 +24,7 @@ _OCI = re.compile(r"[\w.-]+(:\d+)?(/[\w.-]+)+(:[\w.-]{1,128})?(@sha256:[0-9a-f]{
 
 @dataclass(frozen=True, slots=True)
 class ShapeOffer:
-    """A sellable size; one running workload of it is `sku_quantity` units of its SKU."""
+    """A sellable size; one running workload of it is `sku_quantity` units of its SKU, which is of its capacity kind."""
 
     slug: str
     label: str
@@ -34,6 +34,7 @@ class ShapeOffer:
     memory_gib: int
     sku_code: str
     sku_quantity: int
+    capacity_kind: str = CapacityKind.ON_DEMAND
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +185,7 @@ def _publish_shape(region: Region, shape: ShapeOffer, position: int, types: dict
             "memory_gib": shape.memory_gib,
             "sku_code": shape.sku_code,
             "sku_quantity": shape.sku_quantity,
+            "capacity_kind": shape.capacity_kind,
             "region": region,
             "position": position,
             "active": True,

@@ -8,9 +8,10 @@ from datetime import datetime
 from uuid import UUID
 
 from core.types import Actor
+from provisioning.drivers.base import ArtifactRead, Artifacts
 from provisioning.drivers.nowhere import Nowhere
 from provisioning.drivers.registry import driver_at, driver_names, using
-from provisioning.services import entries, reading
+from provisioning.services import artifacts, entries, reading
 from provisioning.services.entries import Admitted, Denied
 from provisioning.services.listening import EventReader, LogReader
 from provisioning.types import NEWEST, LogOf
@@ -27,6 +28,16 @@ def log_of(*, actor: Actor, workload_id: UUID, tail: int, of: LogOf = NEWEST) ->
     Call it outside any scope: it opens a short one of its own.
     """
     return reading.log_of(actor=actor, workload_id=workload_id, tail=tail, drivers=driver_at, of=of)
+
+
+def artifacts_of(*, actor: Actor, workload_id: UUID) -> Artifacts:
+    """The files that a job left. Call it outside any scope, as above."""
+    return artifacts.artifacts_of(actor=actor, workload_id=workload_id, drivers=driver_at)
+
+
+def artifact(*, actor: Actor, workload_id: UUID, path: str) -> ArtifactRead:
+    """One of them, open."""
+    return artifacts.artifact(actor=actor, workload_id=workload_id, path=path, drivers=driver_at)
 
 
 def log_reader(organization_id: UUID, workload_id: UUID) -> LogReader:

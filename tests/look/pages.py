@@ -21,6 +21,7 @@ PAGES: Mapping[str, Sample] = {
     "workload-failed": Sample("portal/workloads/detail.html", work.failed),
     "workload-retrying": Sample("portal/workloads/detail.html", work.retrying),
     "workload-sweep": Sample("portal/workloads/detail.html", work.sweeping),
+    "workload/artifacts": Sample("portal/workloads/_artifacts.html", work.sweeping),
     "workload/tasks": Sample("portal/workloads/_tasks.html", work.sweeping),
     "workload/attempts": Sample("portal/workloads/_attempts.html", work.retrying),
     "workload/head": Sample("portal/workloads/_head.html", work.running),

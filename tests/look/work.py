@@ -165,6 +165,7 @@ def _shapes() -> list[Thing]:
         ("cpu-4", "CPU, 4 cores", "16 GiB memory", "0.19", ""),
         ("l4-1", "1 × L4", "24 GB · 8 cores · 32 GiB", "0.71", ""),
         ("h100-1", "1 × H100", "80 GB · 26 cores · 200 GiB", "3.10", ""),
+        ("h100-1-spot", "1 × H100, spot", "80 GB · 26 cores · 200 GiB", "1.24", ""),
         ("h100-4", "4 × H100", "one host · 104 cores · 800 GiB", "12.40", ""),
         ("b200-1", "1 × B200", "", "5.90", "none in this region today"),
     ]
@@ -178,6 +179,8 @@ def _shapes() -> list[Thing]:
             disabled=bool(why),
             checked=value == "h100-1",
             simulated=not value.startswith("cpu"),
+            spot=value.endswith("spot"),
+            saves=usd("1.86") if value.endswith("spot") else None,
         )
         for value, title, detail, price, why in rows
     ]
@@ -350,6 +353,9 @@ def retrying() -> Context:
     ]
     sample |= {"left_out": 0, "retries": "2 of 3 retries left", "attempts_url": "/workload/attempts"}
     sample |= {"log_url": "/workload/logs", "log_of": "attempt 1"}
+    files = [("model/weights.pt", "412.0 MB"), ("metrics.json", "4.1 KB")]
+    sample["artifacts"] = [Thing(path=path, size=size, at=at(minutes=41), url="#") for path, size in files]
+    sample["artifacts_url"] = "/workload/artifacts"
     sample["stops"] = Thing(at=None, rule="A job ends when its command does.", sign="", sign_at=None, soon=False)
     return sample
 

@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 
 from portal.web.workloads.words import kind_word, outcome_words
-from provisioning.drivers.base import Phase
+from provisioning.drivers.base import Artifact, ArtifactMissing, ArtifactRead, Artifacts, Phase
 from provisioning.drivers.registry import using
 from provisioning.enums import Kind, Outcome, State
 from provisioning.types import ArraySpec, JobSpec
@@ -113,6 +113,59 @@ class TestBetweenAttempts:
 
         assert BUTTON.findall(said) == []
         assert stranger.get(reverse("workload-attempts", args=[waiting.pk])).status_code == 404
+
+
+class Leaving(stage.Machine):
+    """A machine whose jobs leave one file."""
+
+    def artifacts(self, spec):
+        return Artifacts((Artifact("model/<w>.pt", 7, stage.NOON),))
+
+    def artifact(self, spec, path):
+        if path != "model/<w>.pt":
+            raise ArtifactMissing(path)
+        return ArtifactRead(7, (piece for piece in (b"wei", b"ghts")))
+
+
+class TestArtefacts:
+    @pytest.fixture
+    def leaving(self, job, clock):
+        with using("local", Leaving(clock)):
+            yield job
+
+    def test_are_listed_and_downloaded_by_whoever_sees_the_job(self, aurora, leaving):
+        said = page(aurora, "victor", leaving, "artifacts")
+        file = house.client_for(aurora, "victor").get(
+            reverse("workload-artifact", args=[leaving.pk]), {"path": "model/<w>.pt"}
+        )
+
+        assert "model/&lt;w&gt;.pt</a>" in said
+        assert b"".join(file) == b"weights"
+        assert file["Content-Type"] == "application/octet-stream"
+        assert file["Content-Disposition"].startswith("attachment; ")
+        assert file["Content-Length"] == "7"
+
+    def test_by_the_api_too(self, aurora, leaving):
+        client, where = house.api_for(aurora, "alice"), f"/api/v1/workloads/{leaving.pk}/artifacts"
+
+        listed = client.get(where).json()
+        assert [(file["path"], file["size"]) for file in listed["files"]] == [("model/<w>.pt", 7)]
+        assert b"".join(client.get(f"{where}/content", {"path": "model/<w>.pt"})) == b"weights"
+        assert client.get(f"{where}/content", {"path": "other"}).status_code == 404
+        assert client.get(f"{where}/content").status_code == 400
+
+    def test_a_stranger_finds_none(self, borealis, leaving):
+        api, person = house.api_for(borealis, "charlie"), house.client_for(borealis, "charlie")
+
+        assert api.get(f"/api/v1/workloads/{leaving.pk}/artifacts").status_code == 404
+        assert api.get(f"/api/v1/workloads/{leaving.pk}/artifacts/content?path=model/<w>.pt").status_code == 404
+        assert person.get(reverse("workload-artifact", args=[leaving.pk]), {"path": "x"}).status_code == 404
+
+    def test_where_a_cluster_does_not_show_them_the_page_says_so(self, aurora, job):
+        answer = house.api_for(aurora, "alice").get(f"/api/v1/workloads/{job.pk}/artifacts")
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "artifacts_unavailable")
+        assert "are not read from this kind of cluster" in page(aurora, "alice", job, "artifacts")
 
 
 class TestAnArray:

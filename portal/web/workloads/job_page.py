@@ -63,8 +63,10 @@ def job_context(workload: Workload) -> dict[str, object]:
     job = workload.job
     if job is None:
         return {"job": None}
+    artifacts = reverse("workload-artifacts", args=[workload.pk])
     words, left_out = shown(job.command)
     return {
+        "artifacts_url": artifacts,
         "job": {
             "words": words,
             "left_out": left_out,
@@ -74,7 +76,7 @@ def job_context(workload: Workload) -> dict[str, object]:
             "longest": brief(job.max_duration) if job.max_duration else "",
             "success_codes": ", ".join(map(str, job.success_codes)),
             "fatal_codes": ", ".join(map(str, job.fatal_codes)),
-        }
+        },
     }
 
 

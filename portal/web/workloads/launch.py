@@ -19,13 +19,14 @@ from django.views.decorators.http import require_GET, require_http_methods
 from core import refusals
 from core.errors import Conflict, Forbidden, Invalid, NotFound, Refused
 from core.ids import uuid7
+from core.money import Money
 from core.routes import route
 from core.types import Actor
 from portal.web.here import project_here
 from portal.web.numbers import rate
 from portal.web.workloads.launch_form import CARRIED, PLAIN, LaunchForm, field_named, spec_of, values_of, wrongs
 from portal.web.workloads.panel import panel_of, panel_of_refusal
-from provisioning.enums import ImageKind, Kind
+from provisioning.enums import CapacityKind, ImageKind, Kind
 from provisioning.permissions import sees_variables
 from provisioning.selectors.catalogue import OfferedShape, active_images, offered_shapes
 from provisioning.selectors.launching import preview, propose_name
@@ -213,7 +214,9 @@ def _page(
         "form": form,
         "fields": [form[name] for name in PLAIN],
         "kinds": _kinds(scene, form),
-        "shapes": [_choice(offer, chosen, organization_of(scene.actor).currency) for offer in scene.shapes],
+        "shapes": [
+            _choice(offer, scene.shapes, chosen, organization_of(scene.actor).currency) for offer in scene.shapes
+        ],
         "key": form.data.get("idempotency_key") if status >= 400 else str(uuid7()),
         "launch_url": reverse("launch"),
         "panel_url": reverse("launch-panel"),
@@ -238,7 +241,7 @@ def _kinds(scene: Scene, form: LaunchForm) -> list[dict[str, object]]:
     ]
 
 
-def _choice(offer: OfferedShape, chosen: str, currency: str) -> dict[str, object]:
+def _choice(offer: OfferedShape, others: list[OfferedShape], chosen: str, currency: str) -> dict[str, object]:
     facts = offer.facts
     price: Fraction | None = facts.price_per_hour
     return {
@@ -250,4 +253,21 @@ def _choice(offer: OfferedShape, chosen: str, currency: str) -> dict[str, object
         "disabled": price is None,
         "why": "" if price is not None else "has no price yet",
         "simulated": offer.simulated,
+        "spot": offer.capacity_kind == CapacityKind.SPOT,
+        "saves": _saves(offer, others, currency),
     }
+
+
+def _saves(offer: OfferedShape, others: list[OfferedShape], currency: str) -> Money | None:
+    """What an hour of it costs less than one of the same size that nobody takes back."""
+    price = offer.facts.price_per_hour
+    if offer.capacity_kind != CapacityKind.SPOT or price is None:
+        return None
+    same = [
+        other.facts.price_per_hour
+        for other in others
+        if other.capacity_kind == CapacityKind.ON_DEMAND
+        and (other.facts.region, other.facts.resources()) == (offer.facts.region, offer.facts.resources())
+        and other.facts.price_per_hour is not None
+    ]
+    return rate(min(same) - price, currency) if same and min(same) > price else None

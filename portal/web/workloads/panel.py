@@ -17,10 +17,17 @@ from portal.web.quotas_shown import level_words, resource_words
 from portal.web.workloads.commands import shown, surprise
 from portal.web.workloads.launch_form import CARRIED
 from portal.web.workloads.words import brief
-from provisioning.enums import Starts
+from provisioning.enums import Kind, Starts
 from provisioning.selectors.launching import Preview
 from provisioning.types import JobSpec, WorkloadSpec
 
+_TAKEN = "Its capacity may be taken back at any time, with half a minute's notice (SIGTERM). "
+_SPOT = {
+    Kind.JOB: _TAKEN
+    + "It then starts again on its disk when there is room, from its last checkpoint. No retry is spent.",
+    Kind.WORKSPACE: _TAKEN + "What runs in it ends then, its files stay, and it starts again when there is room.",
+    Kind.CLUSTER: _TAKEN + "What runs in it ends then, and it starts again when there is room.",
+}
 _ADDRESS_HOLDS = 4_000
 """Characters. What is longer is left out of an address."""
 
@@ -33,6 +40,7 @@ def panel_of(
     return {
         "verdict": _verdict(found, refusal),
         "runs": _runs(spec.job) if spec.job else None,
+        "spot": _SPOT[Kind(spec.kind)] if found.spot else "",
         "warnings": [reason.message for reason in found.verdict.warnings],
         "quotas": [
             {
@@ -65,6 +73,7 @@ def panel_of_refusal(messages: Sequence[str]) -> dict[str, object]:
     return {
         "verdict": {"tone": "bad", "title": "Not yet", "reasons": list(messages), "allowed": False},
         "runs": None,
+        "spot": "",
         "warnings": [],
         "quotas": [],
         "costs": [],

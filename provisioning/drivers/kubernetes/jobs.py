@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from provisioning.drivers.base import ALONE, ArrayRun, RunSpec
+from provisioning.drivers.base import ALONE, ArrayRun, RunSpec, folders_of, lives_of
 from provisioning.drivers.kubernetes import arrays, pods
 from provisioning.drivers.kubernetes.arrays import INDEX
 from provisioning.drivers.kubernetes.names import (
@@ -30,7 +30,7 @@ def job(spec: RunSpec, place: Place, incarnation: str) -> Json:
         return _array(spec, spec.array, place, incarnation)
     labels = labels_of_workload(spec, place.cluster_id) | {INCARNATION: incarnation}
     name = name_of_run(JOB, spec.workload_id)
-    container = pods.container(spec, spec.command, _told(name, spec.workers))
+    container = pods.container(spec, spec.command, _told(name, spec.workers) | _of_job(spec))
     ranks = [_rank(name) for name in RANKS]
     variables = [*ranks, *(each for each in rows(container, "env") if each["name"] not in RANKS)]
     return {
@@ -54,7 +54,7 @@ def _array(spec: RunSpec, run: ArrayRun, place: Place, incarnation: str) -> Json
     """So many tasks at once until all have ended, each tried as often as it may be."""
     labels = labels_of_workload(spec, place.cluster_id) | {INCARNATION: incarnation}
     told = {**ALONE, "HOME": HOME, "PYTHONUNBUFFERED": "1", "STEELYARD_WORKERS": "1", "STEELYARD_TASKS": str(run.count)}
-    container = pods.container(spec, arrays.command(run, spec.command), told)
+    container = pods.container(spec, arrays.command(run, spec.command), told | _of_job(spec))
     name, marks = name_of_run(JOB, spec.workload_id), arrays.marks(run)
     return {
         "apiVersion": "batch/v1",
@@ -109,6 +109,10 @@ def _told(name: str, workers: int) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
         "STEELYARD_WORKERS": str(workers),
     }
+
+
+def _of_job(spec: RunSpec) -> dict[str, str]:
+    return folders_of(HOME) | lives_of(spec)
 
 
 def _rank(name: str) -> Json:

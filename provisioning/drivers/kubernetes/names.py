@@ -18,6 +18,8 @@ WORKLOAD: Final = f"{DOMAIN}/workload"
 VOLUME: Final = f"{DOMAIN}/volume"
 KIND: Final = f"{DOMAIN}/kind"
 INCARNATION: Final = f"{DOMAIN}/incarnation"
+CAPACITY: Final = f"{DOMAIN}/capacity"
+"""Of a pod that may run on capacity that can be taken away: `spot`."""
 GROUND: Final = f"{DOMAIN}/ground"
 RECORD: Final = f"run.{DOMAIN}/"
 SEEN: Final = f"{DOMAIN}/seen"
@@ -88,7 +90,8 @@ def labels_of_volume(spec: RunSpec, cluster_id: UUID | None) -> dict[str, str]:
 
 
 def labels_of_workload(spec: RunSpec, cluster_id: UUID | None) -> dict[str, str]:
-    return labels_of_volume(spec, cluster_id) | {WORKLOAD: str(spec.workload_id)} | labels_of_form(form_of(spec))
+    own = labels_of_volume(spec, cluster_id) | {WORKLOAD: str(spec.workload_id)} | labels_of_form(form_of(spec))
+    return own | ({CAPACITY: "spot"} if spec.spot else {})
 
 
 def labels_of_form(form: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from provisioning.drivers.base import RunSpec
+from provisioning.drivers.kubernetes import capacity
 from provisioning.drivers.kubernetes.accelerators import accelerator_of
 from provisioning.drivers.kubernetes.names import ACCOUNT, claim_of
 from provisioning.drivers.kubernetes.reading import Json
@@ -43,14 +44,18 @@ def pod(spec: RunSpec, container: Json) -> Json:
 
 
 def _nodes(spec: RunSpec) -> Json:
-    """Only nodes of that model; their taint, by which others are kept off, is no hindrance."""
-    if spec.accelerator is None:
-        return {}
-    wanted = accelerator_of(spec.accelerator)
-    term = {"matchExpressions": [{"key": wanted.label, "operator": "In", "values": list(wanted.products)}]}
+    """Only nodes of that model, and of spot capacity or of none; the taints, by which others are kept off, are no
+    hindrance."""
+    wanted = None if spec.accelerator is None else accelerator_of(spec.accelerator)
+    models: list[Json] = []
+    tolerated: list[Json] = capacity.tolerations() if spec.spot else []
+    if wanted is not None:
+        models = [{"key": wanted.label, "operator": "In", "values": list(wanted.products)}]
+        tolerated = [{"key": wanted.resource, "operator": "Exists", "effect": "NoSchedule"}, *tolerated]
+    terms = capacity.terms(spec.spot, models)
     return {
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}},
-        "tolerations": [{"key": wanted.resource, "operator": "Exists", "effect": "NoSchedule"}],
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}},
+        **({"tolerations": tolerated} if tolerated else {}),
     }
 
 

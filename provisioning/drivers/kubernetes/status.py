@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from provisioning.drivers.base import Phase, Reason
+from provisioning.drivers.kubernetes.capacity import is_spot
 from provisioning.drivers.kubernetes.reading import Json, condition, instant, number, part, rows, text
 
 PULLING: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable"})
@@ -162,7 +163,7 @@ def latest(events: Sequence[Json], *reasons: str) -> str:
 
 def waits_for_volume(reason: Reason | None) -> bool:
     """The scheduler speaks of persistent volumes, and of PersistentVolumeClaims."""
-    said = reason.message if reason is not None and reason.code == "unschedulable" else ""
+    said = reason.message if reason is not None and reason.code in ("unschedulable", "spot_dry") else ""
     return "persistentvolume" in said.replace(" ", "").lower()
 
 
@@ -214,6 +215,9 @@ def _taken(pod: Json) -> Reason:
     said = text(pod, "status", "message") or text(target, "message")
     if not was_evicted(pod):
         return Reason("removed_on_cluster", "Somebody removed its pod on the cluster.")
+    if is_spot(pod):
+        why = said or text(target, "reason") or "no reason given"
+        return Reason("interrupted", f"Its spot capacity was taken back: {why}")
     return Reason("evicted", f"The cluster took it off its node: {said or text(target, 'reason') or 'no reason given'}")
 
 
@@ -222,7 +226,10 @@ def _living(pod: Json, started: datetime | None, *, served: bool) -> Verdict:
         scheduled = condition(pod, "PodScheduled")
         if scheduled.get("status") != "False":
             return Verdict(Phase.STARTING)
-        return Verdict(Phase.STARTING, reason=Reason("unschedulable", text(scheduled, "message")))
+        said = text(scheduled, "message")
+        if is_spot(pod):
+            return Verdict(Phase.STARTING, reason=Reason("spot_dry", f"It waits for spot capacity: {said}"))
+        return Verdict(Phase.STARTING, reason=Reason("unschedulable", said))
     answered = any(status.get("started") is True for status in _containers(pod))
     ready = condition(pod, "Ready").get("status") == "True"
     if answered or ready:

@@ -20,6 +20,8 @@ from uuid import UUID
 
 from provisioning.drivers.base import (
     ActivityReading,
+    ArtifactRead,
+    Artifacts,
     DriverUnavailable,
     Endpoint,
     LogPiece,
@@ -33,6 +35,7 @@ from provisioning.drivers.base import (
 )
 from provisioning.drivers.local import (
     activity,
+    artifacts,
     isolation,
     launch,
     logs,
@@ -55,7 +58,8 @@ DAY_US = 24 * 3600 * 1_000_000
 
 
 class LocalDriver:
-    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, RunsArrays, KeepsVolumes, FindsStrays and StatesCaveats."""
+    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, RunsArrays, KeepsArtifacts, KeepsVolumes, FindsStrays and
+    StatesCaveats."""
 
     def __init__(self, config: LocalConfig) -> None:
         self.config = config
@@ -115,6 +119,12 @@ class LocalDriver:
 
     def task_log(self, spec: RunSpec, index: int, *, tail: int) -> tuple[str, ...]:
         return tasks.log_of(places.places_of(spec.workload_id, self.config).box, index, lines=tail)
+
+    def artifacts(self, spec: RunSpec) -> Artifacts:
+        return artifacts.found(places.volume_of(spec.project_id, spec.volume_id, self.config))
+
+    def artifact(self, spec: RunSpec, path: str) -> ArtifactRead:
+        return artifacts.read(places.volume_of(spec.project_id, spec.volume_id, self.config), path)
 
     def log_after(self, spec: RunSpec, mark: str, *, whole: bool) -> LogPiece:
         known = self._read(spec.workload_id)

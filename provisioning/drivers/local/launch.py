@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 
-from provisioning.drivers.base import ALONE, DriverUnavailable, Reason, RunSpec
+from provisioning.drivers.base import ALONE, DriverUnavailable, Reason, RunSpec, folders_of, lives_of
 from provisioning.drivers.local import isolation, order, places, procfs, record, tasks, view
 from provisioning.drivers.local.config import (
     INSIDE_BOX,
@@ -127,7 +127,8 @@ def _order(
         record=first,
         kind=kind,
         command=command,
-        environment=_environment(spec, image, words, config, own_tmp=None if own_view else placed) | _of_task(spec),
+        environment=_environment(spec, image, words, config, own_tmp=None if own_view else placed)
+        | _of_task(spec, home),
         folder="/" if kind == BUBBLEWRAP else home,
         socket=str(placed.box / record.SOCKET),
         uid=uid,
@@ -156,12 +157,13 @@ def _task_of(spec: RunSpec, image: LocalImage, words: dict[str, str], config: Lo
     return (*python, _ARRAY.read_text(), plan, *spec.command)
 
 
-def _of_task(spec: RunSpec) -> dict[str, str]:
+def _of_task(spec: RunSpec, home: str) -> dict[str, str]:
     if not spec.command:
         return {}
+    told = {"PYTHONUNBUFFERED": "1", **folders_of(home), **lives_of(spec)}
     if spec.array is None:
-        return {"PYTHONUNBUFFERED": "1", "STEELYARD_WORKERS": str(spec.workers)}
-    return {"PYTHONUNBUFFERED": "1", "STEELYARD_WORKERS": "1", "STEELYARD_TASKS": str(spec.array.count)} | ALONE
+        return told | {"STEELYARD_WORKERS": str(spec.workers)}
+    return told | {"STEELYARD_WORKERS": "1", "STEELYARD_TASKS": str(spec.array.count)} | ALONE
 
 
 def _words(placed: Places, volume: Path, *, own_view: bool) -> dict[str, str]:
