@@ -16,7 +16,9 @@ from typing import Final
 from core.errors import FieldError
 from provisioning.types import ArraySpec, JobSpec
 
-COMES_BACK: Final = frozenset({"platform_stopped", "machine_restarted", "evicted", "interrupted", "preempted_by_kueue"})
+COMES_BACK: Final = frozenset(
+    {"platform_stopped", "machine_restarted", "evicted", "interrupted", "node_lost", "preempted_by_kueue"}
+)
 """Ends that nobody wished and that are no failure: the wish stays, and the workload starts again."""
 MOST_WORKERS: Final = 256
 MOST_RETRIES: Final = 20

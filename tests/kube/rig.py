@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 from unittest.mock import patch
@@ -120,6 +121,26 @@ class KubeRig:
         """Set one condition, as its owner would."""
         whole = [row for row in rows(self.api.get(where), "status", "conditions") if row["type"] != condition["type"]]
         self.api.merge(f"{where}/status", {"status": {"conditions": [*whole, dict(condition)]}})
+
+    @contextmanager
+    def silent_node(self, spec: RunSpec, pod: Json, *, seconds: int) -> Iterator[datetime]:
+        """The pod's node has not reported for so long, as the control plane says it; then it does again."""
+        node = f"/api/v1/nodes/{text(pod, 'spec', 'nodeName')}"
+        where = path("Pod", namespace_of(spec.project_id), name_of(pod))
+        heard = self.now()
+        since, told = ((heard - timedelta(seconds=each)).strftime("%Y-%m-%dT%H:%M:%SZ") for each in (seconds, 0))
+        self.api.merge(node, {"metadata": {"annotations": {"fake-kubelet/silent": "true"}}})
+        try:
+            time.sleep(0.2)
+            unknown = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
+            self.patch_status(node, unknown | {"lastTransitionTime": since, "lastHeartbeatTime": told})
+            self.patch_status(where, {"type": "Ready", "status": "False", "lastTransitionTime": since})
+            yield heard
+        finally:
+            self.api.merge(node, {"metadata": {"annotations": {"fake-kubelet/silent": None}}})
+            self.patch_status(node, {"type": "Ready", "status": "True"})
+            if self.api.get(where) is not None:
+                self.patch_status(where, {"type": "Ready", "status": "True"})
 
     def keeps_volume(self, spec: RunSpec) -> bool:
         where = path("PersistentVolumeClaim", namespace_of(spec.project_id), claim_of(spec.volume_id))

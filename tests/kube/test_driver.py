@@ -69,6 +69,32 @@ class TestKubernetesJobs(JobContract):
         assert ended.reason is not None
         assert ended.reason.code == "evicted"
 
+    def test_c44_a_short_silence_of_a_node_fails_no_job(self, rig: KubeRig) -> None:
+        spec = rig.job(workers=2)
+        rig.started(spec)
+
+        with rig.silent_node(spec, rig.pods(spec)[0], seconds=60):
+            unsure = until(lambda: rig.driver.observe(spec), lambda o: o.reason, seconds=60)
+        again = until(lambda: rig.driver.observe(spec), lambda o: o.ready, seconds=60)
+
+        assert unsure.reason is not None
+        assert (unsure.phase, unsure.reason.code) == (Phase.RUNNING, "node_lost")
+        assert (again.phase, again.incarnation) == (Phase.RUNNING, unsure.incarnation)
+
+    def test_c54_a_gang_whose_node_is_silent_for_five_minutes_is_over_as_a_whole_and_interrupted(
+        self, rig: KubeRig
+    ) -> None:
+        spec = rig.job(workers=2)
+        rig.started(spec)
+
+        with rig.silent_node(spec, rig.pods(spec)[0], seconds=301) as heard:
+            over = until(lambda: rig.driver.observe(spec), lambda o: o.phase in SETTLED, seconds=90)
+
+        assert over.reason is not None
+        assert (over.phase, over.reason.code, over.exit_code) == (Phase.STOPPED, "node_lost", None)
+        assert rig.held(spec) == []
+        assert over.ended_at == heard
+
 
 class TestManifests:
     def test_the_api_server_takes_every_field(self, rig: KubeRig) -> None:

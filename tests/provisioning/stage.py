@@ -100,6 +100,7 @@ class Machine:
     removed_volumes: list[UUID] = field(default_factory=list)
     tasks: dict[UUID, dict[int, TaskSeen]] = field(default_factory=dict)
     asked: list[RunSpec] = field(default_factory=list)
+    waits: dict[UUID, Reason] = field(default_factory=dict)
 
     def observe(self, spec: RunSpec) -> Observation:
         self._called("observe")
@@ -197,6 +198,8 @@ class Machine:
         known = self.runs.get(workload_id, Observation(Phase.ABSENT))
         if known.phase is Phase.STARTING and known.started_at and self.clock.now - known.started_at >= self.up_after:
             known = self.runs[workload_id] = replace(known, phase=Phase.RUNNING, ready=True)
+        if known.phase is Phase.STARTING and workload_id in self.waits:
+            known = replace(known, reason=self.waits[workload_id])
         told = self.tasks.get(workload_id, {})
         return replace(known, tasks=tuple(told[index] for index in sorted(told)))
 

@@ -1,6 +1,4 @@
-"""Spot capacity on a cluster: nodes that their provider may take back at any time, by the labels and taints of those who
-run them. Pure.
-"""
+"""Spot capacity: nodes that may be taken back at any time, by the labels and taints of their providers. Pure."""
 
 from __future__ import annotations
 

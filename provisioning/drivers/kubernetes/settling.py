@@ -21,6 +21,7 @@ from provisioning.drivers.kubernetes.view import (
     View,
     end,
     events_of,
+    force,
     head_of,
     let_go,
     node_of,
@@ -29,6 +30,7 @@ from provisioning.drivers.kubernetes.view import (
 )
 
 GONE: Final = Reason("removed_on_cluster", "Somebody removed its pod on the cluster.")
+LOST: Final = Reason("node_lost", "A node has not reported for five minutes: all of it begins again elsewhere.")
 OVER: Final = (Phase.STOPPED, Phase.SUCCEEDED, Phase.FAILED)
 LINES_OF_A_JOB: Final = 500
 MOST_OF_A_JOB: Final = 60_000
@@ -107,6 +109,8 @@ def _with_pods(api: Api, spot: Spot, view: View, pods: list[Json], *, now: datet
     assert record is not None
     assert claim is not None
     seen, node = _seen(api, spot, view, pods)
+    if node.is_lost(now) and seen.phase not in OVER and spot.runs_command:
+        seen = replace(seen, phase=Phase.STOPPED, reason=LOST)
     alive_at = record.alive_at if seen.over else now if node.reports else node.heard_at
     is_array = arrays.is_array(view.set, pods)
     if is_array and seen.phase not in OVER:
@@ -178,7 +182,10 @@ def _ending(api: Api, spot: Spot, view: View, pods: list[Json], *, now: datetime
     assert record is not None
     assert claim is not None
     end(api, spot, view)
-    if any(not status.is_over(pod) for pod in view.pods):
+    left = [pod for pod in view.pods if not status.is_over(pod)]
+    if left and spot.runs_command:
+        force(api, spot, [pod for pod in left if node_of(api, pod).is_lost(now)])
+    if left:
         return Settled(_still_ending(record), record)
     ended = _with_end(record, pods, now=now)
     if view.empty:
@@ -198,7 +205,8 @@ def _with_end(record: Record, pods: list[Json], *, now: datetime) -> Record:
     if started is None or record.ended_at is not None:
         return replace(record, started_at=started)
     told = [at for pod in pods if (at := status.ended_at(pod))]
-    certain = [at for pod in pods if (at := status.alive_at(pod))]
+    lost = record.reason is not None and record.reason.code == LOST.code  # nobody saw what we ended by force
+    certain = [at for pod in pods if not lost and (at := status.alive_at(pod))]
     last = max(told) if told else max([*certain, record.alive_at or started])
     return replace(record, started_at=started, ended_at=max(started, min(last, now)))
 

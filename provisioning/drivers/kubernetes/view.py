@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 from uuid import UUID
 
 from provisioning.drivers.base import RunSpec
@@ -32,6 +33,8 @@ from provisioning.drivers.kubernetes.reading import Json, condition, instant, la
 from provisioning.drivers.kubernetes.record import Record
 from provisioning.drivers.kubernetes.status import is_over
 
+LOST_AFTER: Final = timedelta(minutes=5)
+"""As long as Kubernetes itself leaves pods on a node that does not report."""
 RECORDER = "steelyard-record"
 """A field manager of its own: applying the claim again never takes the record away."""
 
@@ -85,10 +88,16 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Whether a pod's node still reports, and when the control plane last heard of one that does not."""
+    """Whether a pod's node still reports; of one that does not, when the control plane last heard of it, and since when
+    it has said so."""
 
     reports: bool
     heard_at: datetime | None = None
+    silent_since: datetime | None = None
+
+    def is_lost(self, now: datetime) -> bool:
+        """It has been silent for so long that nobody waits for it: what it ran begins elsewhere."""
+        return self.silent_since is not None and now - self.silent_since >= LOST_AFTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +200,15 @@ def node_of(api: Api, pod: Json) -> Node:
     ready = condition(api.get(f"/api/v1/nodes/{name}"), "Ready")
     if ready.get("status") != "Unknown":
         return Node(reports=True)
-    return Node(reports=False, heard_at=instant(ready, "lastHeartbeatTime"))
+    heard, since = instant(ready, "lastHeartbeatTime"), instant(ready, "lastTransitionTime")
+    return Node(reports=False, heard_at=heard, silent_since=since)
+
+
+def force(api: Api, spot: Spot, pods: Sequence[Json]) -> None:
+    """Take pods from a node that is lost: nobody there confirms that they have ended."""
+    for pod in pods:
+        where = path("Pod", spot.namespace, name_of(pod))
+        api.delete(where, gracePeriodSeconds=0, preconditions={"uid": _uid(pod)})
 
 
 def _uid(thing: Json) -> str:
