@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from provisioning.drivers.base import ArrayRun, RunSpec
+from provisioning.drivers.base import RunSpec
+from provisioning.drivers.jobs import ArrayRun
 from provisioning.drivers.places import LOCAL, NOWHERE, Place
 from provisioning.enums import CapacityKind, ClusterStanding, Kind, Outcome
 from provisioning.models import Attempt, Cluster, ClusterAccess, Task, Workload

@@ -9,15 +9,8 @@ from uuid import UUID
 from core import scope
 from core.errors import NotFound
 from core.types import Actor
-from provisioning.drivers.base import (
-    ArtifactMissing,
-    ArtifactRead,
-    Artifacts,
-    DriverUnavailable,
-    KeepsArtifacts,
-    RunSpec,
-    WorkloadDriver,
-)
+from provisioning.drivers.base import DriverUnavailable, KeepsArtifacts, RunSpec, WorkloadDriver
+from provisioning.drivers.jobs import ArtifactMissing, ArtifactRead, Artifacts
 from provisioning.drivers.places import Place
 from provisioning.enums import Kind
 from provisioning.errors import ArtifactsUnavailable

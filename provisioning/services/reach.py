@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from core.types import Actor
-from provisioning.drivers.base import ArtifactRead, Artifacts
+from provisioning.drivers.jobs import ArtifactRead, Artifacts
 from provisioning.drivers.nowhere import Nowhere
 from provisioning.drivers.registry import driver_at, driver_names, using
 from provisioning.services import artifacts, entries, reading

@@ -13,7 +13,6 @@ from typing import Protocol, TypeVar
 from uuid import UUID, uuid4
 
 from provisioning.drivers.base import (
-    ArrayRun,
     FindsStrays,
     KeepsVolumes,
     Observation,
@@ -23,6 +22,7 @@ from provisioning.drivers.base import (
     Stray,
     WorkloadDriver,
 )
+from provisioning.drivers.jobs import ArrayRun
 from provisioning.drivers.local import places, procfs, record, strays
 from provisioning.drivers.local.config import LocalConfig, LocalImage
 from provisioning.drivers.local.driver import LocalDriver

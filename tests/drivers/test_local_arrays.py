@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from provisioning.drivers.base import ArrayRun, Phase, RunSpec
+from provisioning.drivers.base import Phase, RunSpec
+from provisioning.drivers.jobs import ArrayRun
 from provisioning.drivers.local import array, beneath, places, tasks
 from provisioning.jobs import parameters_of
 from tests.drivers.rig import LocalRig, until

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from provisioning.drivers.base import ArtifactMissing, RunSpec
+from provisioning.drivers.base import RunSpec
+from provisioning.drivers.jobs import ArtifactMissing
 from provisioning.drivers.local import artifacts
 from tests.drivers.rig import LocalRig, a_spec
 

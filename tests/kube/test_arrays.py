@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from provisioning.drivers.base import ArrayRun, Observation, Phase, RunSpec, TaskSeen
+from provisioning.drivers.base import Observation, Phase, RunSpec, TaskSeen
+from provisioning.drivers.jobs import ArrayRun
 from provisioning.drivers.kubernetes import arrays
 from provisioning.drivers.kubernetes.reading import Json, name_of, text
 from provisioning.drivers.kubernetes.status import is_over

@@ -9,7 +9,8 @@ import pytest
 from django.urls import reverse
 
 from portal.web.workloads.words import kind_word, outcome_words
-from provisioning.drivers.base import Artifact, ArtifactMissing, ArtifactRead, Artifacts, Phase
+from provisioning.drivers.base import Phase
+from provisioning.drivers.jobs import Artifact, ArtifactMissing, ArtifactRead, Artifacts
 from provisioning.drivers.registry import using
 from provisioning.enums import Kind, Outcome, State
 from provisioning.types import ArraySpec, JobSpec

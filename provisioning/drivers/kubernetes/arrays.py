@@ -9,7 +9,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from provisioning.drivers.base import ArrayRun, Phase, Reason, TaskSeen
+from provisioning.drivers.base import Phase, Reason, TaskSeen
+from provisioning.drivers.jobs import ArrayRun
 from provisioning.drivers.kubernetes import status
 from provisioning.drivers.kubernetes.names import DOMAIN
 from provisioning.drivers.kubernetes.pods import CONTAINER

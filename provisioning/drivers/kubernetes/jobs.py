@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from provisioning.drivers.base import ALONE, ArrayRun, RunSpec, folders_of, lives_of
+from provisioning.drivers.base import RunSpec
+from provisioning.drivers.jobs import ALONE, ArrayRun, folders_of, lives_of
 from provisioning.drivers.kubernetes import arrays, pods
 from provisioning.drivers.kubernetes.arrays import INDEX
 from provisioning.drivers.kubernetes.names import (

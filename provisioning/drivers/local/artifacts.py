@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from provisioning.drivers.base import ARTIFACTS, Artifact, ArtifactMissing, ArtifactRead, Artifacts
+from provisioning.drivers.jobs import ARTIFACTS, Artifact, ArtifactMissing, ArtifactRead, Artifacts
 from provisioning.drivers.local import beneath
 
 MOST_FILES: Final = 1_000

@@ -20,8 +20,6 @@ from uuid import UUID
 
 from provisioning.drivers.base import (
     ActivityReading,
-    ArtifactRead,
-    Artifacts,
     DriverUnavailable,
     Endpoint,
     LogPiece,
@@ -33,6 +31,7 @@ from provisioning.drivers.base import (
     Stray,
     VolumeInUse,
 )
+from provisioning.drivers.jobs import ArtifactRead, Artifacts
 from provisioning.drivers.local import (
     activity,
     artifacts,

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 
-from provisioning.drivers.base import ALONE, DriverUnavailable, Reason, RunSpec, folders_of, lives_of
+from provisioning.drivers.base import DriverUnavailable, Reason, RunSpec
+from provisioning.drivers.jobs import ALONE, folders_of, lives_of
 from provisioning.drivers.local import isolation, order, places, procfs, record, tasks, view
 from provisioning.drivers.local.config import (
     INSIDE_BOX,

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from provisioning.drivers.base import ArrayRun, Phase, TaskSeen
+from provisioning.drivers.base import Phase, TaskSeen
+from provisioning.drivers.jobs import ArrayRun
 from provisioning.drivers.local import beneath, logs
 from provisioning.drivers.local.array import REPORT
 

@@ -9,7 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from provisioning.drivers.base import ArrayRun, RunSpec
+from provisioning.drivers.base import RunSpec
+from provisioning.drivers.jobs import ArrayRun
 from provisioning.drivers.kubernetes import exporting, jobs, names, namespaces, queues, rays, runs, volumes, workspaces
 from provisioning.drivers.kubernetes.namespaces import INTERNET, Egress, Ground
 from provisioning.drivers.kubernetes.reading import part, rows, words
