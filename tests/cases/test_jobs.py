@@ -14,6 +14,7 @@ from provisioning.services import wishes
 from provisioning.services.catalogue import ShapeOffer
 from provisioning.types import JobSpec
 from tenants.models import QuotaHold
+from tests.billing.shop import H100
 from tests.provisioning import stage
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shop")]
@@ -42,7 +43,7 @@ def test_c49_a_job_that_loses_a_worker_runs_again_whole_on_its_disk_within_a_min
 
 def test_c49_a_spot_job_that_is_interrupted_runs_again_on_its_disk_and_spends_no_retry(aurora, clock, machine):
     stage.offer_shape(
-        ShapeOffer("h100-1-spot", "1 H100, spot", "H100", 1, 16, 200, stage.H100, 1, capacity_kind=CapacityKind.SPOT)
+        ShapeOffer("h100-1-spot", "1 H100, spot", "H100", 1, 16, 200, H100, 1, capacity_kind=CapacityKind.SPOT)
     )
     job = stage.settle(aurora, a_job(aurora, shape="h100-1-spot"), machine, clock, seconds=2)
     machine.crash(job.pk, code="interrupted", phase=Phase.STOPPED)
