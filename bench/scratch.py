@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import django
 from django.core.management import call_command
 
-from portal.up.ephemeral import servers
+from portal.up.ephemeral import Servers, servers
 
 
 @contextmanager
-def scratch() -> Iterator[None]:
+def scratch() -> Iterator[Servers]:
     """Import models only inside: Django reads its settings here."""
     with servers() as running:
         os.environ |= {
@@ -23,4 +23,4 @@ def scratch() -> Iterator[None]:
         }
         django.setup()
         call_command("migrate", verbosity=0)
-        yield
+        yield running

@@ -18,6 +18,7 @@ from provisioning.drivers.base import (
     RunsArrays,
     RunSpec,
     TaskSeen,
+    TellsChanges,
     WorkloadDriver,
 )
 from provisioning.drivers.places import Place
@@ -71,7 +72,7 @@ def _turn(
     if claimed is None:
         return None
     call = call_for(claimed.state, claimed.desired, claimed.ends_as, has_run=claimed.has_run)
-    seen, trouble = _act(claimed, call, drivers)
+    seen, trouble, watched = _act(claimed, call, drivers)
     now = clock()
     situation = Situation(
         state=claimed.state,
@@ -82,6 +83,7 @@ def _turn(
         observation=seen,
         trouble=trouble,
         trying=None if claimed.job is None else Trying(claimed.job, claimed.failures, now),
+        watched=watched,
     )
     turned = apply(claimed, call, next_step(situation), seen, trouble=trouble, now=now)
     if call is Call.READMIT:
@@ -89,10 +91,11 @@ def _turn(
     return turned
 
 
-def _act(claimed: Claimed, call: Call, drivers: Drivers) -> tuple[Observation | None, str]:
-    """Ask the driver. No transaction is open and no lock is held."""
+def _act(claimed: Claimed, call: Call, drivers: Drivers) -> tuple[Observation | None, str, bool]:
+    """Ask the driver: what it saw, or why it could not say, and whether it tells of changes. No transaction is open and
+    no lock is held."""
     if call in (Call.NOTHING, Call.ADMIT, Call.READMIT):
-        return None, ""
+        return None, "", False
     try:
         driver = drivers(claimed.place)
         ask = {
@@ -101,12 +104,13 @@ def _act(claimed: Claimed, call: Call, drivers: Drivers) -> tuple[Observation | 
             Call.STOP: driver.ensure_stopped,
             Call.ABSENT: driver.ensure_absent,
         }[call]
-        return _with_task_logs(driver, claimed.spec, _with_log(driver, claimed, ask(claimed.spec))), ""
+        seen = _with_task_logs(driver, claimed.spec, _with_log(driver, claimed, ask(claimed.spec)))
+        return seen, "", isinstance(driver, TellsChanges)
     except DriverUnavailable as error:
-        return None, str(error)
+        return None, str(error), False
     except Exception as error:  # whatever a driver does, it is "unknown", and the workload's deadline still counts
         log.exception("driver_failed", workload=str(claimed.workload_id), call=call.value)
-        return None, f"the driver failed ({type(error).__name__})"
+        return None, f"the driver failed ({type(error).__name__})", False
 
 
 def _with_log(driver: WorkloadDriver, claimed: Claimed, seen: Observation) -> Observation:

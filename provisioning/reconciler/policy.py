@@ -71,7 +71,7 @@ class Situation:
     """What is known when the driver has answered. `trouble`: it could not (then `observation` is None).
 
     `late`: the state's deadline is over. `has_run`: the workload was running since it was last placed. `trying`: of a
-    job, None for all else.
+    job, None for all else. `watched`: what happens to it is told, so that looks in between find what was missed.
     """
 
     state: State
@@ -82,6 +82,7 @@ class Situation:
     observation: Observation | None = None
     trouble: str = ""
     trying: Trying | None = None
+    watched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,8 @@ def _starting(situation: Situation) -> Step:
         return Step(_clean_up(_too_late(situation)))
     if seen is None:
         return Step(reason=_unavailable(situation), pace=Pace.LATER)
-    return Step(reason=_reason(seen) or Reason(code="starting", message="The server is starting."))
+    reason = _reason(seen) or Reason(code="starting", message="The server is starting.")
+    return Step(reason=reason, pace=Pace.LATER if situation.watched else Pace.SOON)
 
 
 def _running(situation: Situation) -> Step:

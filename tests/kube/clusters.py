@@ -70,11 +70,11 @@ def why_no_lab() -> str:
 
 
 @contextmanager
-def running_lab(folder: Path) -> Iterator[Lab]:
+def running_lab(folder: Path, *, nodes: int = NODES) -> Iterator[Lab]:
     """A control plane with fake nodes; it ends with this process, whatever ends that."""
     lab = Lab(folder, _free_block())
     try:
-        lab.run("up", "--while", str(os.getpid()), "--fake-nodes", str(NODES))
+        lab.run("up", "--while", str(os.getpid()), "--fake-nodes", str(nodes))
         yield lab
     finally:
         lab.run("down")

@@ -193,8 +193,8 @@ class KubernetesDriver:
         """A right that is missing is waited for, with its name: somebody may grant it before the start is too late."""
         try:
             starting.lay_ground(self.api, spec, self.place, self.ground)
-            claim = starting.claim_volume(self.api, spec, self.place, view.claim)
-            return self._set_up(spec, spot, starting.begin(self.api, spec, claim, view.record))
+            record = starting.begin(self.api, spec, self.place, view.claim, view.record)
+            return self._set_up(spec, spot, record)
         except Forbidden as missing:
             return Observation(Phase.STARTING, reason=Reason("forbidden", str(missing)))
         except Refused as refused:
@@ -215,12 +215,13 @@ class KubernetesDriver:
 
     def _ended(self, spot: Spot, *, absent: bool) -> Observation:
         """Ask it to end and watch for a moment. A node that does not answer is waited for: it may still run."""
-        deadline = time.monotonic() + PROMPT_S
+        deadline, pause = time.monotonic() + PROMPT_S, STEP_S
         while True:
             settled = self._again(lambda: self._asked_to_end(spot, absent=absent))
             if settled.clear or time.monotonic() > deadline:
                 return settled.observation
-            time.sleep(STEP_S)
+            time.sleep(pause)
+            pause *= 2
 
     def _asked_to_end(self, spot: Spot, *, absent: bool) -> Settled:
         view = look(self.api, spot)

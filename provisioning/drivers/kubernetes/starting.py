@@ -45,26 +45,41 @@ def lay_ground(api: Api, spec: RunSpec, place: Place, ground: Ground) -> None:
     apply(api, namespaces.marked(things[0], mark))
 
 
-def claim_volume(api: Api, spec: RunSpec, place: Place, known: Json | None) -> Json:
+def begin(api: Api, spec: RunSpec, place: Place, known: Json | None, last: Record | None) -> Record:
+    """Of all who try at once one succeeds; the others are Overtaken. `known`: the claim as it was read, `last`: the run
+    after which this one begins."""
+    fresh = Record(incarnation=uuid4().hex)
+    if known is None:
+        _claim_with(api, spec, place, fresh)
+        return fresh
+    claim = claim_volume(api, spec, place, known)
+    if records.in_claim(claim, record_of(spec.workload_id)) != last:
+        raise Overtaken
+    write(api, Spot.of(spec), claim, fresh)
+    return fresh
+
+
+def _claim_with(api: Api, spec: RunSpec, place: Place, record: Record) -> None:
+    """A first claim says of its run from the first instant on: no controller that binds it comes in between."""
+    wanted = volumes.claim(spec, place)
+    metadata = part(wanted, "metadata") | {"annotations": {record_of(spec.workload_id): records.dumped(record)}}
+    try:
+        api.create(path(text(wanted, "kind"), text(metadata, "namespace")), wanted | {"metadata": metadata})
+    except Refused as refused:
+        if refused.reason == "AlreadyExists":
+            raise Overtaken from refused
+        raise
+
+
+def claim_volume(api: Api, spec: RunSpec, place: Place, known: Json) -> Json:
     """The claim as it is on the cluster. One that is there keeps its class: it only ever grows."""
     wanted = volumes.claim(spec, place)
-    if known is None:
-        return apply(api, wanted)
     if text(known, "metadata", "deletionTimestamp"):
         raise Refused(409, "Conflict", "Its volume is being removed.")
     size = part(wanted, "spec", "resources", "requests")
     if _gib(known) < spec.disk_gib:
         return api.merge(path_of(wanted), {"spec": {"resources": {"requests": size}}}) or known
     return known
-
-
-def begin(api: Api, spec: RunSpec, claim: Json, last: Record | None) -> Record:
-    """Of all who try at once one succeeds; the others are Overtaken. `last`: the run after which this one begins."""
-    if records.in_claim(claim, record_of(spec.workload_id)) != last:
-        raise Overtaken
-    fresh = Record(incarnation=uuid4().hex)
-    write(api, Spot.of(spec), claim, fresh)
-    return fresh
 
 
 def set_up(api: Api, spec: RunSpec, place: Place, record: Record) -> Record | None:
