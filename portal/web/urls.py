@@ -16,7 +16,7 @@ from portal.web.home import home
 from portal.web.organization.urls import urlpatterns as organization_urls
 from portal.web.policies.urls import urlpatterns as policy_urls
 from portal.web.sign_in import coming, ruling
-from portal.web.workloads import acts, artifacts, detail, job_page, launch, rows
+from portal.web.workloads import acts, artifacts, detail, inside, job_page, launch, rows
 
 urlpatterns = [
     path("", home, name="home"),
@@ -35,6 +35,8 @@ urlpatterns = [
     path("workspaces/<uuid:workload_id>/attempts", job_page.attempts_part, name="workload-attempts"),
     path("workspaces/<uuid:workload_id>/artifacts", artifacts.artifacts_part, name="workload-artifacts"),
     path("workspaces/<uuid:workload_id>/artifacts/content", artifacts.artifact_file, name="workload-artifact"),
+    path("workspaces/<uuid:workload_id>/pods", inside.pods_part, name="workload-pods"),
+    path("workspaces/<uuid:workload_id>/cluster-events", inside.happenings_part, name="workload-cluster-events"),
     path("workspaces/<uuid:workload_id>/tasks", job_page.tasks_part, name="workload-tasks"),
     path("workspaces/<uuid:workload_id>/logs", acts.workload_logs, name="workload-logs"),
     path("workspaces/<uuid:workload_id>/manifests", acts.workload_manifests, name="workload-manifests"),

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from django.urls import path
 
-from provisioning.api import artifacts, catalogue, clusters, history, jobs, nodes, policy_preview, volumes, workloads
+from provisioning.api import (
+    artifacts,
+    catalogue,
+    clusters,
+    history,
+    inside,
+    jobs,
+    nodes,
+    policy_preview,
+    volumes,
+    workloads,
+)
 
 urlpatterns = [
     path("regions", catalogue.Regions.as_view()),
@@ -32,6 +43,8 @@ urlpatterns = [
     path("workloads/<uuid:workload_id>/attempts", jobs.Attempts.as_view()),
     path("workloads/<uuid:workload_id>/artifacts", artifacts.Artifacts.as_view()),
     path("workloads/<uuid:workload_id>/artifacts/content", artifacts.ArtifactContent.as_view()),
+    path("workloads/<uuid:workload_id>/pods", inside.Pods.as_view()),
+    path("workloads/<uuid:workload_id>/cluster-events", inside.ClusterEvents.as_view()),
     path("workloads/<uuid:workload_id>/tasks", jobs.Tasks.as_view()),
     path("workloads/<uuid:workload_id>/events", history.Events.as_view()),
     path("workloads/<uuid:workload_id>/logs", history.Logs.as_view()),

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
+from provisioning.drivers.inside import Happening
 from provisioning.drivers.jobs import ArrayRun, ArtifactRead, Artifacts
 from provisioning.drivers.places import Topology
 from provisioning.inventory import NodeFacts
@@ -110,7 +111,7 @@ class Observation:
     and `ended_at` capacity is held. `incarnation` names one run of the workload. `exit_code`: of the command, or of
     the first of its workers that failed; None where it did not end by itself. `mark`: how all of it looked where it
     runs and is well, of a driver that lists runs; as long as the list says the same, nothing of this has changed.
-    `tasks`: of an array, those that have begun or ended.
+    `tasks`: of an array, those that have begun or ended. `happenings`: filled in by whoever asks for them.
     """
 
     phase: Phase
@@ -123,6 +124,7 @@ class Observation:
     exit_code: int | None = None
     mark: str = ""
     tasks: tuple[TaskSeen, ...] = ()
+    happenings: tuple[Happening, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from provisioning.models.catalogue import AcceleratorType, Cluster, Image, Region, Shape
 from provisioning.models.clusters import ClusterAccess
 from provisioning.models.entries import EntryCode, WorkspaceEntry
-from provisioning.models.history import ActivitySample, Allocation, Attempt, Condition, Event, Task
+from provisioning.models.history import ActivitySample, Allocation, Attempt, ClusterEvent, Condition, Event, Task
 from provisioning.models.leaks import Leak
 from provisioning.models.nodes import CapacityInterval, Node
 from provisioning.models.volumes import Volume
@@ -17,6 +17,7 @@ __all__ = [
     "CapacityInterval",
     "Cluster",
     "ClusterAccess",
+    "ClusterEvent",
     "Condition",
     "EntryCode",
     "Event",

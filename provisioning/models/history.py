@@ -94,6 +94,26 @@ class Task(TenantModel):
         constraints = [models.UniqueConstraint(fields=["workload", "index"], name="task_once")]
 
 
+class ClusterEvent(TenantModel):
+    """What the cluster said of a workload, kept when the cluster has forgotten it. `uid`: its own id of it."""
+
+    workload = models.ForeignKey(
+        "provisioning.Workload", on_delete=models.CASCADE, related_name="cluster_events", db_index=False
+    )
+    uid = models.CharField(max_length=64)
+    at = models.DateTimeField()
+    about = models.CharField(max_length=300)
+    reason = models.CharField(max_length=120)
+    message = models.TextField()
+    warning = models.BooleanField(default=False)
+    count = models.PositiveIntegerField(default=1)
+
+    objects: ClassVar[ScopedManager[Self]] = ScopedManager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workload", "uid"], name="cluster_event_once")]
+
+
 class Allocation(TenantModel):
     """Capacity of a cluster that a workload occupies, half-open [held_from, held_to); open while held_to is None."""
 

@@ -18,7 +18,7 @@ from provisioning.models import Condition, Workload
 from provisioning.reconciler.claims import Claimed
 from provisioning.reconciler.policy import Call, Pace, Step
 from provisioning.reconciler.queueing import admit_to_cluster
-from provisioning.services import attempts, awaiting, shares, tasks
+from provisioning.services import attempts, awaiting, inside, shares, tasks
 from provisioning.services.transitions import carry_out, deadline_of, locked
 from provisioning.services.wishes import is_still_admitted, readmit
 from provisioning.types import Move, Run
@@ -62,6 +62,7 @@ def apply(
         if seen is not None:
             attempts.note(workload, seen, now=now)
             tasks.note(workload, seen, now=now)
+            inside.keep(workload, seen.happenings)
         _note_conditions(workload, call, seen, trouble, now)
         _release(workload, claimed, _schedule(workload, step, seen, now))
         return Turned.DUE if _is_due(workload, now) else Turned.RESTS

@@ -21,6 +21,7 @@ from provisioning.drivers.base import (
     TellsChanges,
     WorkloadDriver,
 )
+from provisioning.drivers.inside import TellsHappenings
 from provisioning.drivers.places import Place
 from provisioning.enums import State
 from provisioning.models import Workload
@@ -104,7 +105,8 @@ def _act(claimed: Claimed, call: Call, drivers: Drivers) -> tuple[Observation | 
             Call.STOP: driver.ensure_stopped,
             Call.ABSENT: driver.ensure_absent,
         }[call]
-        seen = _with_task_logs(driver, claimed.spec, _with_log(driver, claimed, ask(claimed.spec)))
+        seen = _with_log(driver, claimed, ask(claimed.spec))
+        seen = _with_happenings(driver, claimed, _with_task_logs(driver, claimed.spec, seen))
         return seen, "", isinstance(driver, TellsChanges)
     except DriverUnavailable as error:
         return None, str(error), False
@@ -134,6 +136,17 @@ def _with_task_logs(driver: WorkloadDriver, spec: RunSpec, seen: Observation) ->
             asked += 1
             told.append(replace(task, log=driver.task_log(spec, task.index, tail=_LINES_OF_A_TASK)))
     return replace(seen, tasks=tuple(told))
+
+
+def _with_happenings(driver: WorkloadDriver, claimed: Claimed, seen: Observation) -> Observation:
+    """Of a run that has ended: what its cluster said of it, while it knows. No end waits for that."""
+    over = seen.phase in GONE and seen.incarnation is not None and claimed.state != State.DELETING
+    if not over or not isinstance(driver, TellsHappenings):
+        return seen
+    try:
+        return replace(seen, happenings=driver.happenings(claimed.spec))
+    except DriverUnavailable:
+        return seen
 
 
 def _state(organization_id: UUID, workload_id: UUID) -> str | None:

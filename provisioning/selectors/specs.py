@@ -50,6 +50,21 @@ def next_run_of(workload: Workload) -> RunSpec:
     )
 
 
+def whole_array_of(workload: Workload) -> ArrayRun | None:
+    """All tasks of an array, whatever has become of them; None of what is no array."""
+    job = workload.job
+    if job is None or job.array is None:
+        return None
+    return ArrayRun(
+        tasks=tuple(range(job.array.count)),
+        count=job.array.count,
+        sweep=job.array.sweep,
+        retries=job.retries,
+        fatal_codes=job.fatal_codes,
+        stops_at_failure=job.array.stops_at_failure,
+    )
+
+
 def array_of(workload: Workload) -> ArrayRun | None:
     """The tasks that the next run has, or that this one still has; None of what is no array. One query."""
     job = workload.job
@@ -59,15 +74,10 @@ def array_of(workload: Workload) -> ArrayRun | None:
     done = {index for index, outcome, _ in rows if outcome == Outcome.SUCCEEDED}
     bound = workload.incarnation if workload.bound_at is not None else None
     failed = {index for index, outcome, run in rows if outcome == Outcome.FAILED and run == bound}
-    return ArrayRun(
-        tasks=tuple(index for index in range(job.array.count) if index not in done),
-        count=job.array.count,
-        sweep=job.array.sweep,
-        retries=job.retries,
-        fatal_codes=job.fatal_codes,
-        stops_at_failure=job.array.stops_at_failure,
-        taken=frozenset(done | failed),
-    )
+    whole = whole_array_of(workload)
+    assert whole is not None
+    left = tuple(index for index in whole.tasks if index not in done)
+    return replace(whole, tasks=left, taken=frozenset(done | failed))
 
 
 def place_of(cluster: Cluster) -> Place:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 from core.types import Actor
@@ -11,7 +12,7 @@ from provisioning.drivers.kubernetes.reading import Json
 from provisioning.drivers.places import LOCAL
 from provisioning.models import Workload
 from provisioning.permissions import sees_variables
-from provisioning.selectors.specs import place_of, spec_of
+from provisioning.selectors.specs import place_of, spec_of, whole_array_of
 from provisioning.selectors.workloads import workload_for
 
 _HEAD = "# {name}: kubectl apply -f this file.\n"
@@ -39,5 +40,5 @@ def manifest_file(*, actor: Actor, workload_id: UUID) -> tuple[str, str]:
 
 
 def _objects(actor: Actor, workload: Workload) -> tuple[Json, ...]:
-    spec = spec_of(workload, variables=sees_variables(actor, workload))
+    spec = replace(spec_of(workload, variables=sees_variables(actor, workload)), array=whole_array_of(workload))
     return exported_objects(spec, place_of(workload.cluster), Ground())

@@ -8,10 +8,11 @@ from datetime import datetime
 from uuid import UUID
 
 from core.types import Actor
+from provisioning.drivers.inside import Happening, PodsSeen
 from provisioning.drivers.jobs import ArtifactRead, Artifacts
 from provisioning.drivers.nowhere import Nowhere
 from provisioning.drivers.registry import driver_at, driver_names, using
-from provisioning.services import artifacts, entries, reading
+from provisioning.services import artifacts, entries, inside, reading
 from provisioning.services.entries import Admitted, Denied
 from provisioning.services.listening import EventReader, LogReader
 from provisioning.types import NEWEST, LogOf
@@ -38,6 +39,16 @@ def artifacts_of(*, actor: Actor, workload_id: UUID) -> Artifacts:
 def artifact(*, actor: Actor, workload_id: UUID, path: str) -> ArtifactRead:
     """One of them, open."""
     return artifacts.artifact(actor=actor, workload_id=workload_id, path=path, drivers=driver_at)
+
+
+def pods_of(*, actor: Actor, workload_id: UUID) -> PodsSeen:
+    """What runs of a workload now. Call it outside any scope, as above."""
+    return inside.pods_of(actor=actor, workload_id=workload_id, drivers=driver_at)
+
+
+def happenings_of(*, actor: Actor, workload_id: UUID) -> tuple[Happening, ...]:
+    """What its cluster says of it, and said."""
+    return inside.happenings_of(actor=actor, workload_id=workload_id, drivers=driver_at)
 
 
 def log_reader(organization_id: UUID, workload_id: UUID) -> LogReader:

@@ -99,6 +99,23 @@ class TestArrays:
         assert rig.over(spec).exit_code == 127
 
 
+class TestInside:
+    def test_tasks_that_run_are_told_with_what_they_use(self, rig: LocalRig) -> None:
+        spec = rig.array("while :; do :; done", ALL, at_once=2)
+        rig.started(spec)
+
+        found = until(
+            lambda: rig.driver.pods(spec),
+            lambda seen: len(seen.pods) == 2 and all(pod.cpu_milli for pod in seen.pods),
+            seconds=60,
+        )
+
+        assert [pod.part for pod in found.pods] == ["task 0", "task 1"]
+        assert all(pod.memory_bytes for pod in found.pods)
+        rig.stopped(spec)
+        assert rig.driver.pods(spec).pods == ()
+
+
 class TestWhatAWorkloadWrites:
     """Its folder is its own: nothing in it is believed without a look, and no link is followed."""
 

@@ -74,6 +74,8 @@ def _work(world: World, tenant: Tenant, person: str, project: str) -> Ids:
     stage.settle(tenant, gone, machine, clock, seconds=3)
     job = _launch(world, tenant, person, project, "training", job=JobSpec(("python", "train.py")))
     stage.settle(tenant, job, machine, clock, seconds=3)
+    machine.ends(job.pk, 0)
+    stage.settle(tenant, job, machine, clock, seconds=3)
     sweep = _launch(world, tenant, person, project, "sweep", job=JobSpec(("python", "train.py"), array=ArraySpec(2)))
     stage.settle(tenant, sweep, machine, clock, seconds=3)
     machine.task(sweep.pk, 0, Phase.RUNNING)

@@ -10,14 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from provisioning.drivers.base import DriverUnavailable, Phase
-from provisioning.drivers.kubernetes import jobs, namespaces, rights, starting, volumes, workspaces
+from provisioning.drivers.jobs import ArrayRun
+from provisioning.drivers.kubernetes import exporting, jobs, namespaces, rights, starting, volumes, workspaces
 from provisioning.drivers.kubernetes.driver import KubernetesDriver
-from provisioning.drivers.kubernetes.names import name_of_run, namespace_of
+from provisioning.drivers.kubernetes.names import SEEN, name_of_run, namespace_of
 from provisioning.drivers.kubernetes.namespaces import INTERNET, Ground
 from provisioning.drivers.kubernetes.objects import path, path_of
-from provisioning.drivers.kubernetes.reading import instant, name_of, rows, text, words
+from provisioning.drivers.kubernetes.reading import Json, instant, name_of, rows, text, words
 from provisioning.drivers.kubernetes.record import Record
 from provisioning.drivers.kubernetes.view import number_of
 from provisioning.drivers.places import Connection
@@ -46,6 +48,22 @@ class TestKubernetesJobs(JobContract):
         assert text(service, "spec", "clusterIP") == "None"
         rig.absent(spec)
         assert rig.everything_of(spec) == []
+
+    def test_its_pods_and_what_the_cluster_says_of_them_are_told(self, rig: KubeRig) -> None:
+        spec = rig.job(workers=2)
+        rig.started(spec)
+
+        found, told = rig.driver.pods(spec), until(lambda: rig.driver.happenings(spec), len, seconds=60)
+
+        assert [(pod.part, pod.state, bool(pod.node)) for pod in found.pods] == [
+            ("worker 0", "running", True),
+            ("worker 1", "running", True),
+        ]
+        assert "no metrics server" in found.unmeasured
+        assert {"Scheduled", "SuccessfulCreate"} & {each.reason for each in told}
+        rig.absent(spec)
+        assert rig.driver.pods(spec).pods == ()
+        assert rig.driver.happenings(spec) != ()  # they outlive what they are about
 
     def test_one_worker_that_fails_ends_them_all(self, rig: KubeRig) -> None:
         spec = rig.job(workers=3)
@@ -113,6 +131,21 @@ class TestManifests:
             taken = rig.api.apply(path_of(thing), thing)
 
             assert name_of(taken) == name_of(thing)
+
+    @pytest.mark.parametrize("kind", ["workspace", "job", "gang", "array"])
+    def test_an_export_applies_on_a_bare_cluster(self, rig: KubeRig, kind: str) -> None:
+        spec = a_spec(accelerator="H100", accelerator_count=1)
+        if kind != "workspace":
+            spec = replace(spec, kind="job", command=("python", "train.py"), workers=3 if kind == "gang" else 1)
+        if kind == "array":
+            spec = replace(spec, workers=2, array=ArrayRun((0, 1, 2), 3, sweep=(("LR", ("1", "2", "3")),), retries=1))
+        rig.namespaces.add(namespace_of(spec.project_id))
+
+        for thing in yaml.safe_load_all(exporting.exported(spec, rig.driver.place, Ground())):
+            assert name_of(rig.api.apply(path_of(thing), thing)) == name_of(thing)
+
+        pods = until(lambda: rig.pods(spec), len, seconds=60)
+        assert not any(map(_ours, pods))
 
     def test_pods_are_admitted_as_restricted_without_a_warning(self, rig: KubeRig) -> None:
         spec = a_spec()
@@ -389,3 +422,7 @@ class TestEnds:
         assert (asked.phase, asked.ended_at) == (Phase.STOPPING, None)
         assert stopped.phase is Phase.STOPPED
         assert rig.held(spec) == []
+
+
+def _ours(pod: Json) -> bool:
+    return SEEN in words(pod, "metadata", "finalizers")

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from provisioning.drivers.base import Phase, RunSpec
+from provisioning.drivers.kubernetes.exporting import exported_objects
 from provisioning.drivers.kubernetes.names import name_of_run, namespace_of
-from provisioning.drivers.kubernetes.objects import path
+from provisioning.drivers.kubernetes.namespaces import Ground
+from provisioning.drivers.kubernetes.objects import path, path_of
 from provisioning.drivers.kubernetes.reading import Json, labels_of, name_of, part, text
 from tests.drivers.rig import SETTLED, a_spec, until
 from tests.kube.rig import PATIENCE_S, KubeRig
@@ -55,6 +57,13 @@ class TestRay:
         assert rig.held(spec) == []
         rig.absent(spec)
         assert until(lambda: left(rig, spec), lambda found: not found) == []
+
+    def test_its_export_applies_where_kuberay_is(self, rig: KubeRig) -> None:
+        spec = a_cluster()
+        rig.namespaces.add(namespace_of(spec.project_id))
+
+        for thing in exported_objects(spec, rig.driver.place, Ground()):
+            assert name_of(rig.api.apply(path_of(thing), thing)) == name_of(thing)
 
     def test_the_dashboard_is_reached_on_the_heads_loopback(self, rig: KubeRig) -> None:
         spec = a_cluster(1)

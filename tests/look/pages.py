@@ -22,6 +22,8 @@ PAGES: Mapping[str, Sample] = {
     "workload-retrying": Sample("portal/workloads/detail.html", work.retrying),
     "workload-sweep": Sample("portal/workloads/detail.html", work.sweeping),
     "workload/artifacts": Sample("portal/workloads/_artifacts.html", work.sweeping),
+    "workload/pods": Sample("portal/workloads/_pods.html", work.running),
+    "workload/cluster-events": Sample("portal/workloads/_happenings.html", work.running),
     "workload/tasks": Sample("portal/workloads/_tasks.html", work.sweeping),
     "workload/attempts": Sample("portal/workloads/_attempts.html", work.retrying),
     "workload/head": Sample("portal/workloads/_head.html", work.running),

@@ -288,6 +288,32 @@ def running() -> Context:
         "log_of": None,
         "newest_log_url": "/workload#logs",
         "job": None,
+        "pods_url": "/workload/pods",
+        "pods": [
+            Thing(
+                name="ws-0193a1b2c3d47e5f8a9b0c1d2e3f4a5b-0",
+                part="",
+                node="gpu-003",
+                tone="good",
+                word="Running",
+                reason="",
+                restarts=0,
+                cpu="3.41",
+                memory="41.2 GB",
+            )
+        ],
+        "loaded": True,
+        "unmeasured": "",
+        "happenings_url": "/workload/cluster-events",
+        "happenings": [
+            Thing(
+                uid=uid, at=at(minutes=2), about="Pod ws-0193a1b2-0", reason=reason, message=said, warning=bad, count=4
+            )
+            for uid, reason, said, bad in (
+                ("2", "Started", "Started container server", False),
+                ("1", "FailedScheduling", "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.", True),
+            )
+        ],
         "zone": "Europe/Berlin",
         "events": _events(),
         "lines": [

@@ -169,6 +169,38 @@ class TestArtefacts:
         assert "are not read from this kind of cluster" in page(aurora, "alice", job, "artifacts")
 
 
+class TestInside:
+    def test_its_pods_are_shown_with_what_they_use(self, aurora, job):
+        said = page(aurora, "victor", job, "pods")
+
+        assert "pod-&lt;1&gt;" in said
+        assert ">1.50</td>" in said
+        assert "1.0" in said
+        told = house.api_for(aurora, "alice").get(f"/api/v1/workloads/{job.pk}/pods").json()
+        assert [(pod["part"], pod["cpu_milli"], pod["memory_bytes"]) for pod in told["pods"]] == [
+            ("worker 0", 1500, 2**30)
+        ]
+
+    def test_what_its_cluster_said_is_kept_after_its_pods_are_gone(self, aurora, job, clock, machine):
+        machine.ends(job.pk, 0)
+        stage.settle(aurora, job, machine, clock)
+        machine.runs.clear()
+
+        said = page(aurora, "victor", job, "cluster-events")
+        told = house.api_for(aurora, "alice").get(f"/api/v1/workloads/{job.pk}/cluster-events").json()
+
+        assert "The image is &lt;there&gt;." in said
+        assert [(each["reason"], each["about"]) for each in told["events"]] == [("Pulled", "Pod pod-1")]
+        assert "Nothing of it runs now." in page(aurora, "alice", job, "pods")
+
+    def test_a_stranger_sees_neither(self, borealis, job):
+        person, api = house.client_for(borealis, "charlie"), house.api_for(borealis, "charlie")
+
+        for part in ("pods", "cluster-events"):
+            assert person.get(reverse(f"workload-{part}", args=[job.pk])).status_code == 404
+            assert api.get(f"/api/v1/workloads/{job.pk}/{part}").status_code == 404
+
+
 class TestAnArray:
     @pytest.fixture
     def sweep(self, aurora, clock, machine):

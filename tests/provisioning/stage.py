@@ -20,6 +20,7 @@ from provisioning.drivers.base import (
     Stray,
     TaskSeen,
 )
+from provisioning.drivers.inside import Happening, PodSeen, PodsSeen
 from provisioning.models import Workload
 from provisioning.reconciler import reconcile
 from provisioning.services import launching
@@ -135,6 +136,16 @@ class Machine:
 
     def logs(self, spec: RunSpec, *, tail: int) -> tuple[str, ...]:
         return ("line",)[:tail]
+
+    def pods(self, spec: RunSpec) -> PodsSeen:
+        living = self.living(spec.workload_id)
+        pod = PodSeen("pod-<1>", "worker 0", "node-1", "running", cpu_milli=1500, memory_bytes=2**30)
+        return PodsSeen((pod,) * living)
+
+    def happenings(self, spec: RunSpec) -> tuple[Happening, ...]:
+        known = self.runs.get(spec.workload_id)
+        said = "The image is <there>."
+        return (Happening(f"{known.incarnation}", self.clock.now, "Pod pod-1", "Pulled", said),) if known else ()
 
     def task_log(self, spec: RunSpec, index: int, *, tail: int) -> tuple[str, ...]:
         return (f"task {index}",)[:tail]

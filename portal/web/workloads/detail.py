@@ -21,6 +21,7 @@ from core.routes import route
 from core.types import Actor
 from portal.templatetags.look import duration as duration_words
 from portal.web.numbers import exactly, rate
+from portal.web.workloads.inside import inside_context
 from portal.web.workloads.job_page import attempts_context, job_context, log_asked, log_context, tasks_context
 from portal.web.workloads.rows import launch_url_for
 from portal.web.workloads.words import (
@@ -71,6 +72,7 @@ def workload_detail(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         **_activity(workload),
         **job_context(workload),
         **attempts_context(workload),
+        **inside_context(workload.pk),
         **tasks_context(workload),
         **log_context(workload.pk, log_asked(request) if workload.kind == Kind.JOB else NEWEST),
         "disk": f"{workload.volume.size_gib} GiB",

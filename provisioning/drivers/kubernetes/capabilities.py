@@ -20,6 +20,7 @@ OFFERS: Final = {
     "jobset": "jobset.x-k8s.io",
     "dask_operator": "kubernetes.dask.org",
     "keda": "keda.sh",
+    "metrics": "metrics.k8s.io",
     "gateway_api": "gateway.networking.k8s.io",
 }
 """What may be installed, by the group of its API."""

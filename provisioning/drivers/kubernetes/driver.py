@@ -32,7 +32,18 @@ from provisioning.drivers.base import (
     VolumeInUse,
     Watch,
 )
-from provisioning.drivers.kubernetes import activity, arrays, leftovers, logs, queueing, starting, status, tunnel
+from provisioning.drivers.inside import Happening, PodsSeen
+from provisioning.drivers.kubernetes import (
+    activity,
+    arrays,
+    inside,
+    leftovers,
+    logs,
+    queueing,
+    starting,
+    status,
+    tunnel,
+)
 from provisioning.drivers.kubernetes.capabilities import capabilities_of
 from provisioning.drivers.kubernetes.client import Api, Forbidden, Refused
 from provisioning.drivers.kubernetes.marks import Census
@@ -67,8 +78,8 @@ ENDING_LAST = Reason("last_run_ending", "What is left of its last run is ending.
 
 
 class KubernetesDriver:
-    """Offers WorkloadDriver, ListsRuns, ReportsActivity, FollowsLogs, RunsArrays, KeepsVolumes, FindsStrays,
-    TellsNodes, TellsChanges, TellsPlacement, FindsLeftovers, KeepsQueues and StatesCaveats."""
+    """Offers WorkloadDriver, ListsRuns, ReportsActivity, FollowsLogs, RunsArrays, TellsPods, TellsHappenings,
+    KeepsVolumes, FindsStrays, TellsNodes, TellsChanges, TellsPlacement, FindsLeftovers, KeepsQueues, StatesCaveats."""
 
     def __init__(self, place: Place, ground: Ground | None = None) -> None:
         if place.connection is None:
@@ -126,6 +137,14 @@ class KubernetesDriver:
             return logs.tail_of(self.api, view.pods[-1], lines=tail)
         absent = view.record is None or view.record.absent
         return () if absent or view.record is None or tail <= 0 else view.record.tail[-tail:]
+
+    def pods(self, spec: RunSpec) -> PodsSeen:
+        return self._again(lambda: inside.pods(self.api, Spot.of(spec)))
+
+    def happenings(self, spec: RunSpec) -> tuple[Happening, ...]:
+        spot = Spot.of(spec)
+        names = inside.names_of(spot, claim_of(spec.volume_id))
+        return self._again(lambda: inside.happenings(self.api, spot, names))
 
     def task_log(self, spec: RunSpec, index: int, *, tail: int) -> tuple[str, ...]:
         pods = [pod for pod in pods_of(self.api, Spot.of(spec)) if arrays.task_of(pod) == index]

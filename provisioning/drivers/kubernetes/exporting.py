@@ -22,8 +22,8 @@ def exported_objects(spec: RunSpec, place: Place, ground: Ground) -> tuple[Json,
     """In the order in which they are applied."""
     place = replace(place, offers=())  # nor is anything else taken to be installed
     own = runs.manifest(spec, place, "exported")
-    template = part(own, "spec", "template", "metadata")
-    template.pop("finalizers")
+    for template in (part(own, "spec", "template"), part(own, "spec", "headGroupSpec", "template")):
+        part(template, "metadata").pop("finalizers", None)
     ground_things = namespaces.manifests(
         cluster_id=place.cluster_id,
         organization_id=spec.organization_id,

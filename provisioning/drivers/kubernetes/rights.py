@@ -41,6 +41,7 @@ OPTIONAL: Final[dict[str, tuple[Json, ...]]] = {
         _may("create patch", "localqueues", group="kueue.x-k8s.io"),
         _may("list", "workloads", "topologies", group="kueue.x-k8s.io"),
     ),
+    "metrics": (_may("list", "pods", group="metrics.k8s.io"),),
 }
 """What is needed beside where something is installed, by its name among a cluster's offers."""
 

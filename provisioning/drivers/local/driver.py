@@ -31,10 +31,12 @@ from provisioning.drivers.base import (
     Stray,
     VolumeInUse,
 )
+from provisioning.drivers.inside import PodsSeen
 from provisioning.drivers.jobs import ArtifactRead, Artifacts
 from provisioning.drivers.local import (
     activity,
     artifacts,
+    inside,
     isolation,
     launch,
     logs,
@@ -57,8 +59,8 @@ DAY_US = 24 * 3600 * 1_000_000
 
 
 class LocalDriver:
-    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, RunsArrays, KeepsArtifacts, KeepsVolumes, FindsStrays and
-    StatesCaveats."""
+    """Offers WorkloadDriver, ReportsActivity, FollowsLogs, RunsArrays, TellsPods, KeepsArtifacts, KeepsVolumes,
+    FindsStrays and StatesCaveats."""
 
     def __init__(self, config: LocalConfig) -> None:
         self.config = config
@@ -115,6 +117,11 @@ class LocalDriver:
 
     def logs(self, spec: RunSpec, *, tail: int) -> tuple[str, ...]:
         return logs.tail_of(places.places_of(spec.workload_id, self.config).log, lines=tail)
+
+    def pods(self, spec: RunSpec) -> PodsSeen:
+        known = self._read(spec.workload_id)
+        alive = known is not None and not known.ended and self._kept(known)
+        return inside.pods(known) if known is not None and alive else PodsSeen(())
 
     def task_log(self, spec: RunSpec, index: int, *, tail: int) -> tuple[str, ...]:
         return tasks.log_of(places.places_of(spec.workload_id, self.config).box, index, lines=tail)
