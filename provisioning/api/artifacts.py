@@ -36,13 +36,15 @@ class ArtifactsOutput(serializers.Serializer[object]):
 
 @dataclass(frozen=True, slots=True)
 class FileAsked:
-    path: str
+    path: str = ""
 
 
 class FileFilters(Filters[FileAsked]):
     into = FileAsked
 
-    path = serializers.CharField(max_length=_LONGEST_PATH, trim_whitespace=False, help_text="As the list says it.")
+    path = serializers.CharField(
+        required=False, max_length=_LONGEST_PATH, trim_whitespace=False, help_text="As the list says it."
+    )
 
 
 class Artifacts(Endpoint):
@@ -80,6 +82,6 @@ class ArtifactContent(Endpoint):
     )
     def get(self, request: Request, workload_id: UUID) -> HttpResponseBase:
         """The file as it is now, of at most 4 GiB."""
-        asked = FileFilters.value_of({"path": request.query_params.get("path", "")})
+        asked = self.filters(FileFilters)
         found = reach.artifact(actor=self.actor, workload_id=workload_id, path=asked.path)
         return saved_as(asked.path.rpartition("/")[2], found.pieces, size=found.size)

@@ -51,7 +51,7 @@ def _reached(actor: Actor, workload_id: UUID, drivers: Drivers) -> tuple[RunSpec
     with scope.of_organization(actor.organization_id):
         workload = workload_for(actor, workload_id)
         if workload.kind != Kind.JOB:
-            raise NotFound("job", workload_id)
+            raise ArtifactsUnavailable("Only a job leaves artefacts: what else is on a disk is its owner's alone.")
         authorize_artifacts(actor, workload)
         spec, place = spec_of(workload), place_of(workload.cluster)
     driver = drivers(place)

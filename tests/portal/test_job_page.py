@@ -153,7 +153,7 @@ class TestArtefacts:
         assert [(file["path"], file["size"]) for file in listed["files"]] == [("model/<w>.pt", 7)]
         assert b"".join(client.get(f"{where}/content", {"path": "model/<w>.pt"})) == b"weights"
         assert client.get(f"{where}/content", {"path": "other"}).status_code == 404
-        assert client.get(f"{where}/content").status_code == 400
+        assert client.get(f"{where}/content").status_code == 404
 
     def test_a_stranger_finds_none(self, borealis, leaving):
         api, person = house.api_for(borealis, "charlie"), house.client_for(borealis, "charlie")
