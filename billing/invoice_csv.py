@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from billing.types import DraftInvoice, InvoiceLine
 from core.money import plain
+from core.types import Json
 
 HEADER = (
     "month",
@@ -60,3 +61,25 @@ def _cell(words: str) -> str:
 
 def _moment(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def issued_csv(said: dict[str, Json]) -> str:
+    """The same of an issued invoice: its lines as they were frozen, then its net amount, tax and total."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(("invoice", "position", *HEADER[1:-2], "amount", "net", "currency"))
+    lines = said["lines"]
+    assert isinstance(lines, list)
+    for line in lines:
+        assert isinstance(line, dict)
+        late = "late" if line["late"] else ""
+        words = (_cell(str(line[name])) for name in ("project", "sku", "description"))
+        rest = (line["unit"], line["quantity"], line["unit_price"], line["price_from"], late)
+        writer.writerow(
+            (said["number"], line["position"], *words, *rest, line["amount"], line["net"], said["currency"])
+        )
+    tax = said["tax"]
+    assert isinstance(tax, dict)
+    for name, amount in (("net", said["net"]), ("tax", tax["amount"]), ("total", said["total"])):
+        writer.writerow((said["number"], "", "", name, "", "", "", "", "", "", "", amount, said["currency"]))
+    return text.getvalue()

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from rest_framework import serializers
 
-from billing.enums import Component, CostGroup, SkuKind, Unit
+from billing.enums import Component, CostGroup, InvoiceState, SkuKind, Unit
 from billing.models import PriceBook, Sku, UsageSession
 from billing.rating import microseconds
 from billing.types import MICRO, CostRow, CostTable, DraftInvoice, InvoiceLine, Month, Rate
@@ -76,7 +76,7 @@ class CostsOutput(SpanOutput):
 class DraftOutput(SpanOutput):
     id = serializers.CharField(help_text="A draft is known by its month.")
     number = serializers.CharField(allow_null=True, help_text="Drafts have none.")
-    state = serializers.ChoiceField(["draft"])
+    state = serializers.ChoiceField(InvoiceState.choices)
     period = serializers.CharField()
 
 
@@ -152,6 +152,12 @@ def costs(found: CostTable) -> dict[str, object]:
         "results": [_cost_row(row) for row in found.rows],
         "total": found.total,
     }
+
+
+def draft_summary(month: Month) -> dict[str, object]:
+    """A month among issued invoices."""
+    nothing = dict.fromkeys(("number", "total", "open", "issued_at", "due_at"))
+    return {**nothing, "id": month.name, "state": "draft", "period": month.name}
 
 
 def draft(month: Month) -> dict[str, object]:

@@ -26,11 +26,10 @@ def documents_of(actor: Actor, kind: DocumentKind) -> QuerySet[InvoiceDocument]:
 
 
 def document_of(actor: Actor, kind: DocumentKind, document_id: UUID) -> InvoiceDocument:
-    """Raises Forbidden, or NotFound."""
-    found = documents_of(actor, kind).filter(pk=document_id).first()
-    if found is None:
+    """Raises NotFound for a stranger's, Forbidden for one's own that one may not see."""
+    if not InvoiceDocument.objects.filter(pk=document_id, kind=kind).exists():
         raise NotFound(kind, document_id)
-    return found
+    return documents_of(actor, kind).get(pk=document_id)
 
 
 def payments_of(actor: Actor) -> QuerySet[Payment]:
@@ -63,3 +62,8 @@ def credited_by_line(invoice: InvoiceDocument) -> dict[int, Decimal]:
             position = int(str(line["position"]))
             given[position] = given.get(position, Decimal(0)) + Decimal(str(line["net"]))
     return given
+
+
+def issued_invoice_of(actor: Actor, month: str) -> InvoiceDocument | None:
+    """The invoice that stands for a month: the last of its replacements. Raises Forbidden."""
+    return documents_of(actor, DocumentKind.INVOICE).filter(period__name=month).first()

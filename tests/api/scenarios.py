@@ -22,7 +22,7 @@ from tenants.enums import PlatformRole
 from tenants.models import AccessToken, Approval, Quota, ServiceAccount
 from tenants.services import quota_requests, service_accounts
 from tests import governed, house, places, signing_in
-from tests.api import fleet
+from tests.api import fleet, money
 from tests.api.acts import Act, Scenario
 from tests.house import Tenant
 from tests.proof import saved_view, stream
@@ -217,6 +217,7 @@ SCENARIOS: dict[str, Scenario] = {
     "DELETE /api/v1/me": lambda _: Act("alice", {"email": "alice@aurora.example", "password": house.PASSWORD}),
     "DELETE /api/v1/people/<uuid:person_id>": _erase_alice,
     **fleet.SCENARIOS,
+    **money.SCENARIOS,
     "POST /api/v1/audit-views": lambda _: Act("olivia", NewViewInput.example),
     "DELETE /api/v1/audit-views/<uuid:view_id>": lambda found: Act("olivia", ids={"view_id": saved_view(found).pk}),
     "POST /api/v1/audit-streams": lambda _: Act("olivia", NewStreamInput.example),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 from billing.services import invoices, parties
 from core import scope
@@ -59,6 +60,6 @@ def describe(tenant, profile=PROFILE, *, now: datetime = datetime(2026, 1, 1, tz
         )
 
 
-def issue(tenant, month: str, now: datetime):
+def issue(tenant, month: str, now: datetime) -> Any:
     with house.an_act(), tenant.scope():
         return invoices.issue(actor=tenant.system, organization_id=tenant.organization.pk, month=month, now=now)

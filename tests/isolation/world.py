@@ -96,10 +96,9 @@ def _work(world: World, tenant: Tenant, person: str, project: str) -> Ids:
     assert denied.status_code == 404
     _places(tenant, project)
     governed = govern(tenant, person)
-    bill(tenant, project)
-    return (
-        _ids(tenant, project, running, gone) | governed | {"entry_code": unspent.code, "cookie": entered.cookie_value}
-    )
+    billed = bill(tenant, project)
+    ways_in: Ids = {"entry_code": unspent.code, "cookie": entered.cookie_value}
+    return _ids(tenant, project, running, gone) | governed | billed | ways_in
 
 
 def _places(tenant: Tenant, project: str) -> None:
@@ -152,7 +151,6 @@ def _ids(tenant: Tenant, project: str, running: Workload, gone: Workload) -> Ids
         "invitation_id": "tenants.Invitation",
         "account_id": "tenants.ServiceAccount",
         "event_id": "core.AuditEvent",
-        "invoice_id": "billing.InvoiceStanding",
         "payment_id": "billing.Payment",
         "grant_id": "billing.CreditGrant",
         "view_id": "core.AuditView",

@@ -26,7 +26,7 @@ def open_books() -> None:
         parties.set_tax_rate(actor=house.SYSTEM, country="DE", rate=Decimal("0.19"), valid_from=FEBRUARY, now=LONG_AGO)
 
 
-def bill(tenant: Tenant, project: str) -> None:
+def bill(tenant: Tenant, project: str) -> dict[str, object]:
     """February voided and replaced, March paid in part, written off; January lacks a tax rate, and is held."""
     for since in (JANUARY, FEBRUARY, MARCH):
         hold(tenant, project=project, sku=SKU, since=since, until=since + timedelta(hours=1))
@@ -45,7 +45,7 @@ def bill(tenant: Tenant, project: str) -> None:
         )
     february, march = (books.issue(tenant, month, LATER) for month in ("2026-02", "2026-03"))
     with house.an_act(), tenant.scope():
-        notes.void(actor=tenant.system, invoice_id=february.pk, reason="Wrong address.", replace=True, now=LATER)
+        done = notes.void(actor=tenant.system, invoice_id=february.pk, reason="Wrong address.", replace=True, now=LATER)
     with house.an_act(), tenant.scope():
         payments.mark_paid(
             actor=tenant.system,
@@ -59,3 +59,5 @@ def bill(tenant: Tenant, project: str) -> None:
         payments.write_off(actor=tenant.system, invoice_id=march.pk, reason="Insolvent.", now=LATER)
     with tenant.scope():
         papers.file_of(march, MediaType.XML)
+    assert done is not None
+    return {"invoice_id": march.pk, "note_id": done[0].pk}
