@@ -135,6 +135,7 @@ def _navigation(
     path: str, held: frozenset[Permission], *, works: bool, governs: bool, waiting: int
 ) -> tuple[Section, ...]:
     money = [("Usage", "usage", "chart-column", works)]
+    money.append(("Invoices", "invoices", "", Permission.VIEW_INVOICE in held))
     money.append(("Draft invoice", "invoice-draft", "", Permission.VIEW_INVOICE in held))
     sections = (
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from portal.web import account, approvals, quotas, switch, tokens, usage, volumes
+from portal.web import account, approvals, invoices, quotas, switch, tokens, usage, volumes
 from portal.web.audit.urls import urlpatterns as audit_urls
 from portal.web.console import approvals as console_approvals
 from portal.web.console import audit as console_audit
@@ -50,6 +50,9 @@ urlpatterns = [
     path("usage", usage.usage_month, name="usage"),
     path("usage.csv", usage.usage_csv, name="usage-csv"),
     path("invoice", usage.invoice_draft, name="invoice-draft"),
+    path("invoices", invoices.invoice_list, name="invoices"),
+    path("invoices/<uuid:invoice_id>", invoices.invoice_page, name="invoice"),
+    path("invoices/<uuid:invoice_id>/lines/<int:position>", invoices.invoice_line, name="invoice-line"),
     path("quotas", quotas.quota_list, name="quotas"),
     path("quotas/define", quotas.quota_define, name="quota-define"),
     path("quotas/<uuid:quota_id>/limit", quotas.quota_limit, name="quota-limit"),

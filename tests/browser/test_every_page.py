@@ -28,7 +28,7 @@ MINE = (
 ORGANIZATION = tuple(
     f"/organization/{name}" for name in ("members", "teams", "projects", "service-accounts", "transfer", "close")
 )
-OWNERS = (*ORGANIZATION, *RULES, "/invoice", "/audit", "/organization/sign-in")
+OWNERS = (*ORGANIZATION, *RULES, "/invoice", "/invoices", "/audit", "/organization/sign-in")
 CONSOLE = (
     "/console/",
     "/console/tenants/borealis",
@@ -50,7 +50,7 @@ VISITS = (
     ("alice", (*EVERYBODY, *MINE)),
     ("olivia", (*EVERYBODY, *OWNERS)),
     ("victor", EVERYBODY),
-    ("billie", ("/", "/usage", "/invoice")),
+    ("billie", ("/", "/usage", "/invoice", "/invoices")),
     ("petra", CONSOLE),
     ("", DOOR),
 )

@@ -60,4 +60,4 @@ def bill(tenant: Tenant, project: str) -> dict[str, object]:
     with tenant.scope():
         papers.file_of(march, MediaType.XML)
     assert done is not None
-    return {"invoice_id": march.pk, "note_id": done[0].pk}
+    return {"invoice_id": march.pk, "note_id": done[0].pk, "position": 1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.look import money, proof, samples, work
+from tests.look import invoices, money, proof, samples, work
 from tests.look.samples import Sample
 
 PAGES: Mapping[str, Sample] = {
@@ -39,6 +39,10 @@ PAGES: Mapping[str, Sample] = {
     "usage-empty": Sample("portal/usage/month.html", money.usage_empty),
     "invoice": Sample("portal/invoices/draft.html", money.invoice),
     "invoice-empty": Sample("portal/invoices/draft.html", money.invoice_empty),
+    "invoices": Sample("portal/invoices/list.html", invoices.overview),
+    "invoices-empty": Sample("portal/invoices/list.html", invoices.overview_empty),
+    "invoice-issued": Sample("portal/invoices/issued.html", invoices.issued),
+    "invoice-line": Sample("portal/invoices/line.html", invoices.drilled),
     "quotas": Sample("portal/quotas/list.html", money.quotas),
     "quotas-empty": Sample("portal/quotas/list.html", lambda: {"project": "vision"}),
     "audit": Sample("portal/audit/list.html", money.audit),
