@@ -31,7 +31,7 @@ def presented(document: dict[str, Json]) -> dict[str, Json]:
         ],
         "sums": _sums(document, speech),
         "notes": _notes(document, speech),
-        "account": _account(seller, speech),
+        "account": _account(seller),
         "foot": _foot(seller, speech),
     }
 
@@ -151,11 +151,10 @@ def _notes(document: dict[str, Json], speech: _Speech) -> list[Json]:
     return [*said, pay]
 
 
-def _account(seller: dict[str, Json], speech: _Speech) -> Json:
+def _account(seller: dict[str, Json]) -> Json:
     parts = [str(seller["bank_name"]), f"IBAN {seller['iban']}" if seller["iban"] else ""]
     parts.append(f"BIC {seller['bic']}" if seller["bic"] else "")
-    said = " · ".join(each for each in parts if each)
-    return f"{speech.word('account')}: {said}" if said else ""
+    return " · ".join(each for each in parts if each)
 
 
 def _foot(seller: dict[str, Json], speech: _Speech) -> Json:

@@ -79,6 +79,7 @@ def issued() -> Context:
                 Thing(word="Amount due", amount="33,382.21 USD", strong=True),
             ],
             notes=["Please transfer 33,382.21 USD to the account below by 19 December 2026."],
+            account="Berliner Bank · IBAN DE89370400440532013000",
         ),
         "lines": [
             line("vision", "H100, on demand", "6,814.2213 h", "3.10", "21124.09"),
