@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from billing.selectors import draft_invoice, month_to_date, usage_sessions_visible_to
+from billing.selectors.documents import issued_invoice_of
 from billing.selectors.usage import between, session_costs
 from billing.types import CostTable, InvoiceLine
 from core.errors import NotFound
@@ -108,8 +109,11 @@ def usage_csv(request: HttpRequest) -> HttpResponse:
 @route(permission=Permission.VIEW_INVOICE, verb="invoice.viewed")
 @require_GET
 def invoice_draft(request: HttpRequest) -> HttpResponse:
-    """What the month would be billed if it ended now."""
+    """What the month would be billed if it ended now; what is issued is no draft any more."""
     actor, organization, pages, now = _asked(request)
+    issued = issued_invoice_of(actor, pages.month.name)
+    if issued is not None:
+        return redirect("invoice", issued.pk)
     draft = draft_invoice(actor, pages.month.name, now)
     total = sum((entry.line.exact for entry in draft.lines), Fraction(0))
     usage_url = f"{reverse('usage')}?month={pages.month.name}"
