@@ -15,10 +15,18 @@ from provisioning.drivers.kubernetes.client import Api
 from tests.drivers.rig import a_spec, until
 from tests.kube.rig import KubeRig
 
+OPERATORS = {"ray": "kuberay"}
+"""What must be installed for a kind."""
 
-@pytest.mark.parametrize("kind", ["workspace", "job"])
+
+@pytest.mark.parametrize("kind", ["workspace", "job", "ray"])
 class TestAnyAnswerMayBeLost:
     """The call took place and nobody heard of it: at each step of a start, of an end and of a removal."""
+
+    @pytest.fixture(autouse=True)
+    def _what_it_needs(self, kind: str, request: pytest.FixtureRequest) -> None:
+        if kind in OPERATORS:
+            request.getfixturevalue(OPERATORS[kind])
 
     def test_c40_a_start_that_is_called_off_at_any_step_leaves_nothing(self, rig: KubeRig, kind: str) -> None:
         for step in count(1):
@@ -44,7 +52,7 @@ class TestAnyAnswerMayBeLost:
                 _tried(rig.driver.ensure_present, spec)
 
             rig.driver.ensure_present(spec)
-            until(lambda: rig.driver.ensure_present(spec), lambda o: o.ready)  # noqa: B023
+            until(lambda: rig.driver.ensure_present(spec), lambda o: o.ready and o.reason is None)  # noqa: B023
 
             assert len(rig.held(spec)) == spec.workers
             if not lost:
@@ -64,11 +72,28 @@ class TestAnyAnswerMayBeLost:
             assert rig.stopped(spec) == stopped
             if not lost:
                 break
-        assert step > 5
+        assert step > 4
+
+    def test_a_removal_that_is_repeated_from_any_step_leaves_nothing(self, rig: KubeRig, kind: str) -> None:
+        for step in count(1):
+            spec = made(rig, kind)
+            ready = rig.started(spec)
+            with losing_answer(step) as lost:
+                _tried(rig.driver.ensure_absent, spec)
+
+            gone = rig.absent(spec)
+
+            assert (gone.incarnation, gone.ended_at is None) == (ready.incarnation, False)
+            assert rig.held(spec) == []
+            if not lost:
+                break
+        assert step > 3
 
 
 def made(rig: KubeRig, kind: str) -> RunSpec:
-    """A workspace, or a job of two workers that goes on."""
+    """A workspace, a job of two workers that goes on, or a Ray cluster of two nodes."""
+    if kind == "ray":
+        return a_spec(kind="cluster", framework="ray", workers=2)
     return rig.job(workers=2) if kind == "job" else a_spec()
 
 
