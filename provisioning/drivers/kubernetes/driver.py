@@ -8,7 +8,7 @@ has a finalizer of ours, so that it waits to be seen when it has ended: no run e
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -172,7 +172,11 @@ class KubernetesDriver:
         self.api.delete(path("PersistentVolumeClaim", namespace, claim_of(volume_id)))
 
     def strays(self, known: Collection[UUID]) -> tuple[Stray, ...]:
-        """What is on the cluster of ours, is not among the known and has not ended."""
+        """What is on the cluster of ours, is not among the known and has not ended. Where there is none, as nearly
+        always, the outlines of everything say so."""
+        spots = (Spot.in_labels(outline) for outline in self._outlines_of_ours())
+        if not any(spot is not None and spot.workload_id not in known for spot in spots):
+            return ()
         found: dict[UUID, Stray] = {}
         for thing in self._all_of_ours():
             spot = Spot.in_labels(thing)
@@ -190,7 +194,11 @@ class KubernetesDriver:
         return ends[0] if ends else Observation(Phase.ABSENT)
 
     def leftovers(self) -> tuple[Leftover, ...]:
-        return self._again(lambda: leftovers.leftovers_of(self.api, self.place.cluster_id, self._all_of_ours()))
+        def found() -> tuple[Leftover, ...]:
+            hangs = any(leftovers.is_held(outline) for outline in self._outlines_of_ours())
+            return leftovers.leftovers_of(self.api, self.place.cluster_id, self._all_of_ours() if hangs else ())
+
+        return self._again(found)
 
     def remove_leftover(self, leftover: Leftover) -> None:
         self._again(lambda: leftovers.remove(self.api, leftover))
@@ -283,6 +291,10 @@ class KubernetesDriver:
     def _socket(self, pod: Json, port: int) -> Path:
         assert self.place.connection is not None
         return tunnel.socket_to(self.place.connection, pod, port)
+
+    def _outlines_of_ours(self) -> Iterator[Json]:
+        for kind in (*MAKERS, "Pod"):
+            yield from self.api.outlines(path(kind), labelSelector=self._ours)
 
     def _all_of_ours(self) -> list[Json]:
         kinds = (*MAKERS, "Pod")

@@ -61,11 +61,17 @@ def _disk(claim: Json) -> Leftover | None:
     )
 
 
-def _hangs(thing: Json) -> bool:
-    """It was asked to end, others hold it, and nothing of it runs any more."""
+def is_held(thing: Json) -> bool:
+    """It was asked to end, and others hold it: so much its outline tells."""
     foreign = set(words(thing, "metadata", "finalizers")) - OWN
-    runs = any("terminated" not in part(row, "state") for row in rows(thing, "status", "containerStatuses"))
-    return bool(text(thing, "metadata", "deletionTimestamp") and foreign) and not runs
+    return bool(text(thing, "metadata", "deletionTimestamp") and foreign)
+
+
+def _hangs(thing: Json) -> bool:
+    """And nothing of it runs any more."""
+    return is_held(thing) and not any(
+        "terminated" not in part(row, "state") for row in rows(thing, "status", "containerStatuses")
+    )
 
 
 def _hanging(thing: Json) -> Leftover:
