@@ -49,6 +49,7 @@ class ImageKind(StrEnum):
 
     JUPYTERLAB = "jupyterlab"
     RAY = "ray"
+    DASK = "dask"
 
 
 class CapacityKind(StrEnum):

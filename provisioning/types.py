@@ -76,7 +76,7 @@ class JobSpec:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSpec:
-    """A Ray cluster, as its image says. `nodes`: how many, each on a shape of its own; the first is its head."""
+    """A Ray or Dask cluster, as its image says. `nodes`: how many, each on a shape of its own, the head first."""
 
     nodes: int
 

@@ -76,9 +76,9 @@ class RunSpec:
 
     `command`: what a job runs in the image, word by word; empty for what serves until it is stopped. `workers`: how
     many run it at once, each with these sizes; they begin together and end together. `framework`: what a cluster runs
-    (ray); its `workers` are all its nodes, the head among them. `array`: the command is run once for each task, and
-    `workers` is how many of them at once. `attempt` counts a job's runs from one, `interruptions` those that were ended
-    for no fault of their own. `spot`: it may run on capacity that can be taken away at any time, and nowhere else.
+    (ray, dask); its `workers` are all its nodes, the head among them. `array`: the command is run once for each task,
+    and `workers` is how many of them at once. `attempt` counts a job's runs from one, `interruptions` those that were
+    ended for no fault of their own. `spot`: it may run on capacity that can be taken away any time, and nowhere else.
     """
 
     workload_id: UUID

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 NAME_BASE = {Kind.WORKSPACE: "notebook", Kind.JOB: "job", Kind.CLUSTER: "cluster"}
 IMAGES: dict[Kind, frozenset[str]] = {
     Kind.WORKSPACE: frozenset({ImageKind.JUPYTERLAB}),
-    Kind.CLUSTER: frozenset({ImageKind.RAY}),
+    Kind.CLUSTER: frozenset({ImageKind.RAY, ImageKind.DASK}),
 }
 """What each kind runs; a kind that is not named runs in any image."""
-NEEDS = {ImageKind.RAY.value: "kuberay"}
+NEEDS = {ImageKind.RAY.value: "kuberay", ImageKind.DASK.value: "dask_operator"}
 """What a cluster must have installed for an image of that kind."""
 _MOST_NODES = 64
 _MOST_VARIABLES, _LONGEST_VALUE, _LARGEST_DISK = 64, 4096, 65_536

@@ -21,6 +21,7 @@ _WHY = {
     Rule.IDLE: "Stopped by the idle rule: no kernel, terminal or process has worked since {since:%H:%M} UTC.",
     Rule.LIFETIME: "Stopped by the lifetime rule: it has run as long as a workload may.",
 }
+_IDLE_CLUSTER = "Stopped by the idle rule: no task has run on it or waited since {since:%H:%M} UTC."
 _OF_A_JOB = "Ended by the lifetime rule: this attempt has run as long as it may."
 
 
@@ -80,8 +81,7 @@ def _differs(one: ActivitySample, other: ActivitySample) -> bool:
 def _stop(workload: Workload, judged: ReclaimVerdict, actor: Actor, now: datetime) -> None:
     rule = judged.forecast.rule
     assert rule is not None
-    why = _OF_A_JOB if workload.kind == Kind.JOB else _WHY[rule]
-    message = why.format(since=judged.forecast.last_activity_at)
+    message = _why(workload.kind, rule).format(since=judged.forecast.last_activity_at)
     if judged.forecast.policy:
         message = f"{message} Rule: {judged.forecast.policy}."
     reason = Reason(code=rule.value, message=message)
@@ -95,6 +95,12 @@ def _stop(workload: Workload, judged: ReclaimVerdict, actor: Actor, now: datetim
         now=now,
         ends_as=ends_as,
     )
+
+
+def _why(kind: str, rule: Rule) -> str:
+    if kind == Kind.JOB:
+        return _OF_A_JOB
+    return _IDLE_CLUSTER if kind == Kind.CLUSTER and rule is Rule.IDLE else _WHY[rule]
 
 
 def _warn(workload: Workload, judged: ReclaimVerdict, actor: Actor, now: datetime) -> None:

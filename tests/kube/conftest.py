@@ -17,6 +17,7 @@ from tests import house
 from tests.house import Tenant
 from tests.kube.clusters import Lab, fake_nodes, running_lab, why_no_lab, why_no_real_node
 from tests.kube.lab.binaries import binaries
+from tests.kube.lab.dask_operator import environment
 from tests.kube.lab.operating import OPERATORS
 from tests.kube.rig import KubeRig, connection_in
 from tests.kube.waiting import until
@@ -112,6 +113,17 @@ def kueue(cluster: Path, kuberay: Path, api: client.ApiClient, request: pytest.F
 def kuberay(cluster: Path, api: client.ApiClient, request: pytest.FixtureRequest) -> Path:
     """The cluster with KubeRay: RayClusters get ready, no Ray runs in them."""
     _with_operator("kuberay", "ray.io", api, request)
+    return cluster
+
+
+@pytest.fixture(scope="package")
+def dask(cluster: Path, api: client.ApiClient, request: pytest.FixtureRequest) -> Path:
+    """The cluster with the Dask operator: DaskClusters get ready, no Dask runs in them."""
+    if "kubernetes.dask.org" not in {one.name for one in client.ApisApi(api).get_api_versions().groups}:
+        lab: Lab = request.getfixturevalue("lab")
+        if not (environment() / "whole").exists():
+            _demand("the Dask operator is not installed yet: tests/kube/lab/lab build dask")
+        lab.run("up", "--dask")
     return cluster
 
 

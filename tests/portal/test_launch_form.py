@@ -124,7 +124,7 @@ class TestSweeps:
 class TestClusters:
     def test_are_offered_where_there_is_an_image_for_one(self, aurora):
         client = house.client_for(aurora, "alice")
-        assert "Ray cluster" not in client.get("/launch").content.decode()
+        assert "Dask cluster" not in client.get("/launch").content.decode()
         call_command("offer_image", "ray", "registry.example/ray:2", "--label", "Ray", "--kind", "ray")
 
         page = client.get("/launch?kind=cluster").content.decode()

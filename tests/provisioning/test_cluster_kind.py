@@ -53,6 +53,22 @@ def test_every_node_counts_and_it_goes_where_kuberay_is(aurora, beside, clock, m
     assert (spec.framework, spec.workers, spec.command) == ("ray", 4, ())
 
 
+def test_a_dask_cluster_goes_where_its_operator_is(aurora, beside):
+    call_command("offer_image", "dask", "registry.example/dask:2026", "--label", "Dask", "--kind", "dask")
+    asked = {"kind": "cluster", "image": "dask", "cluster": ClusterSpec(2)}
+
+    with pytest.raises(NotAdmitted) as refused:
+        launch(aurora, **asked)
+    assert "image_elsewhere" in [reason.code for reason in refused.value.reasons]
+    with house.an_act(), scope.of_platform():
+        Cluster.objects.filter(slug="beside").update(offers={"installed": ["dask_operator"]})
+
+    made = fresh(aurora, launch(aurora, **asked))
+    with aurora.scope():
+        spec = spec_of(type(made).objects.select_related("image", "volume", "cluster", "shape__accelerator").get())
+    assert (spec.framework, spec.workers) == ("dask", 2)
+
+
 def test_where_no_cluster_has_kuberay_nothing_runs_it(aurora, beside):
     with house.an_act(), scope.of_platform():
         Cluster.objects.filter(slug="beside").update(offers={"installed": ["kueue"]})

@@ -40,10 +40,11 @@ if TYPE_CHECKING:
     from tenants.models import Project
 
 _USUAL_DISK_GIB = 20
+CLUSTERS = frozenset({ImageKind.RAY, ImageKind.DASK})
 _TITLES = {
     Kind.WORKSPACE: ("Workspace", "JupyterLab in a browser tab, until you stop it or it lies idle."),
     Kind.JOB: ("Training job", "A command on one or many workers, which runs to its end."),
-    Kind.CLUSTER: ("Ray cluster", "A head and its workers, with a dashboard, until you stop it."),
+    Kind.CLUSTER: ("Ray or Dask cluster", "A head and its workers, with a dashboard, until you stop it."),
 }
 
 
@@ -160,7 +161,7 @@ def _first_values(scene: Scene, asked: QueryDict) -> dict[str, object]:
 
 
 def _runs(image: Image, kind: str) -> bool:
-    return (image.kind == ImageKind.RAY) == (kind == Kind.CLUSTER)
+    return (image.kind in CLUSTERS) == (kind == Kind.CLUSTER)
 
 
 def _earlier(actor: Actor, asked: str) -> dict[str, object]:
@@ -237,7 +238,7 @@ def _kinds(scene: Scene, form: LaunchForm) -> list[dict[str, object]]:
             "proposes": propose_name(project, kind),
         }
         for kind, (title, detail) in _TITLES.items()
-        if kind is not Kind.CLUSTER or any(image.kind == ImageKind.RAY for image in active_images())
+        if kind is not Kind.CLUSTER or any(image.kind in CLUSTERS for image in active_images())
     ]
 
 

@@ -49,6 +49,7 @@ from provisioning.drivers.kubernetes.client import Api, Forbidden, Refused
 from provisioning.drivers.kubernetes.marks import Census
 from provisioning.drivers.kubernetes.names import (
     CLUSTER,
+    DASK,
     MAKERS,
     MANAGED_BY,
     VOLUME,
@@ -63,7 +64,7 @@ from provisioning.drivers.kubernetes.nodes import nodes_of, placed_of
 from provisioning.drivers.kubernetes.objects import path
 from provisioning.drivers.kubernetes.reading import Json, text
 from provisioning.drivers.kubernetes.record import Record, Stage
-from provisioning.drivers.kubernetes.servers import PORT, port_of
+from provisioning.drivers.kubernetes.servers import port_of
 from provisioning.drivers.kubernetes.settling import Settled, finish, settle
 from provisioning.drivers.kubernetes.view import Overtaken, Spot, View, end, head_of, look, pods_of, write
 from provisioning.drivers.kubernetes.watching import watches_of
@@ -157,12 +158,14 @@ class KubernetesDriver:
         return logs.after(self.api, pods[0], mark, whole=whole) if pods else LogPiece((), mark)
 
     def activity(self, spec: RunSpec, *, now: datetime) -> ActivityReading:
-        if form_of(spec) != WORKSPACE:
-            raise ProbeFailed("what a cluster does is not measured yet")
+        form = form_of(spec)
+        if form not in (WORKSPACE, DASK):
+            raise ProbeFailed("what a Ray cluster does is not measured yet")
         pod = self._serving(Spot.of(spec))
         if pod is None:
             raise ProbeFailed("the server is not running")
-        return activity.read(self._socket(pod, PORT), now=now)
+        socket = self._socket(pod, port_of(form))
+        return activity.read(socket, now=now) if form == WORKSPACE else activity.read_dask(socket, now=now)
 
     def ensure_volume_absent(self, *, project_id: UUID, volume_id: UUID) -> None:
         namespace, selector = namespace_of(project_id), f"{VOLUME}={volume_id}"

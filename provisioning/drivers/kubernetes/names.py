@@ -43,7 +43,13 @@ class Owner:
 WORKSPACE: Final = "workspace"
 JOB: Final = "job"
 RAY: Final = "ray"
-OWNERS: Final = {WORKSPACE: Owner("StatefulSet", "ws"), JOB: Owner("Job", "job"), RAY: Owner("RayCluster", "ray")}
+DASK: Final = "dask"
+OWNERS: Final = {
+    WORKSPACE: Owner("StatefulSet", "ws"),
+    JOB: Owner("Job", "job"),
+    RAY: Owner("RayCluster", "ray"),
+    DASK: Owner("DaskCluster", "dask"),
+}
 """By the form of a workload: its kind, of a cluster its framework."""
 
 

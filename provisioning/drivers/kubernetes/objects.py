@@ -21,6 +21,8 @@ _PLURALS: Final = {
     "Job": "jobs",
     "Service": "services",
     "RayCluster": "rayclusters",
+    "DaskCluster": "daskclusters",
+    "Deployment": "deployments",
     "ResourceFlavor": "resourceflavors",
     "ClusterQueue": "clusterqueues",
     "LocalQueue": "localqueues",
@@ -33,6 +35,8 @@ _GROUPS: Final = {
     "StatefulSet": "apps/v1",
     "Job": "batch/v1",
     "RayCluster": "ray.io/v1",
+    "DaskCluster": "kubernetes.dask.org/v1",
+    "Deployment": "apps/v1",
 } | dict.fromkeys(("ResourceFlavor", "ClusterQueue", "LocalQueue", "Workload", "Topology"), KUEUE)
 
 

@@ -24,6 +24,7 @@ WORKSPACES: Final[tuple[Json, ...]] = (
     _may("get list create delete", "jobs", group="batch"),
     _may("create patch delete", "services"),
     _may("get list create delete", "rayclusters", group="ray.io"),
+    _may("get list create delete", "daskclusters", group="kubernetes.dask.org"),
     _may("get list watch patch delete", "pods"),
     _may("get", "pods/log"),
     _may("get create", "pods/portforward"),

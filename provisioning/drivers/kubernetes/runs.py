@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from provisioning.drivers.base import RunSpec
-from provisioning.drivers.kubernetes import jobs, queues, rays, workspaces
-from provisioning.drivers.kubernetes.names import JOB, RAY, WORKSPACE, form_of
+from provisioning.drivers.kubernetes import dasks, jobs, queues, rays, workspaces
+from provisioning.drivers.kubernetes.names import DASK, JOB, RAY, WORKSPACE, form_of
 from provisioning.drivers.kubernetes.reading import Json
 from provisioning.drivers.places import Place
 
@@ -15,6 +15,7 @@ _MANIFESTS: Final[dict[str, Callable[[RunSpec, Place, str], Json]]] = {
     WORKSPACE: workspaces.workspace,
     JOB: jobs.job,
     RAY: rays.cluster,
+    DASK: dasks.cluster,
 }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from provisioning.drivers.jupyterlab import OPTIONS
-from provisioning.drivers.kubernetes.names import RAY
+from provisioning.drivers.kubernetes.names import DASK, RAY
 
 PORT: Final = 8888
 DASHBOARD: Final = 8265
@@ -26,11 +26,11 @@ class Server:
     kernels: bool
 
 
-def _asked(path: str) -> tuple[str, ...]:
+def asked(path: str, port: int) -> tuple[str, ...]:
     """By the image's own Python, which such an image has: without the packages and paths of the workspace's people."""
     question = (
         "import http.client as h, sys; "
-        f"c = h.HTTPConnection('127.0.0.1', {PORT}, timeout=3); "
+        f"c = h.HTTPConnection('127.0.0.1', {port}, timeout=3); "
         f"c.request('GET', '{path}'); sys.exit(c.getresponse().status != 200)"
     )
     return ("python3", "-I", "-S", "-c", question)
@@ -47,11 +47,11 @@ JUPYTERLAB: Final = Server(
         *OPTIONS,
     ),
     environment=(("HOME", HOME), ("JUPYTER_RUNTIME_DIR", "/tmp/jupyter")),  # noqa: S108
-    probe=_asked("/api/status"),
+    probe=asked("/api/status", PORT),
     kernels=True,
 )
 
 
 def port_of(form: str) -> int:
     """Where the server of that form of workload listens on its pod's loopback."""
-    return DASHBOARD if form == RAY else PORT
+    return DASHBOARD if form in (RAY, DASK) else PORT

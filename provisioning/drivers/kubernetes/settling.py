@@ -222,7 +222,7 @@ def _seen(api: Api, spot: Spot, view: View, pods: list[Json]) -> tuple[Verdict, 
     record = view.record
     assert record is not None
     if not spot.runs_command:
-        return _seen_of_server(api, spot, record, pods)
+        return _seen_of_server(api, spot, view, pods)
     if arrays.is_array(view.set, pods):
         return arrays.verdict(view.set, pods, taken=spot.taken), Node(reports=True)
     nodes = [Node(reports=True) if status.is_over(pod) else node_of(api, pod) for pod in pods]
@@ -232,17 +232,20 @@ def _seen(api: Api, spot: Spot, view: View, pods: list[Json]) -> tuple[Verdict, 
     return status.together(verdicts, expected=expected), silent
 
 
-def _seen_of_server(api: Api, spot: Spot, record: Record, pods: list[Json]) -> tuple[Verdict, Node]:
+def _seen_of_server(api: Api, spot: Spot, view: View, pods: list[Json]) -> tuple[Verdict, Node]:
     """Of what serves: a cluster lives and ends with its head, and is bound when all its nodes were."""
+    record = view.record
+    assert record is not None
     head = head_of(pods, spot.form)
     if head is None:
         return Verdict(Phase.STARTING), Node(reports=True)
     node = node_of(api, head)
     seen = status.verdict(head, served=record.served, node_ready=node.reports)
-    if len(pods) == 1 or seen.phase in OVER:
+    expected = status.nodes_wanted(view.set)
+    if expected == 1 or seen.phase in OVER:
         return seen, node
-    others = [status.verdict(pod, served=True) for pod in pods if pod is not head]
-    return status.with_others(seen, others), node
+    others = [status.member(pod) for pod in pods if pod is not head]
+    return status.with_others(seen, others, expected=expected), node
 
 
 def _tail(api: Api, spot: Spot, view: View, seen: Verdict) -> tuple[str, ...]:

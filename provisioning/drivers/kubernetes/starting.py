@@ -20,6 +20,7 @@ from provisioning.drivers.places import Place
 
 _MISSING: Final = {
     "RayCluster": Reason("kuberay_missing", "This cluster has no KubeRay, which Ray clusters need."),
+    "DaskCluster": Reason("dask_operator_missing", "This cluster has no Dask operator, which Dask clusters need."),
 }
 
 

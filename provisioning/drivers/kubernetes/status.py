@@ -89,16 +89,28 @@ def together(verdicts: Sequence[Verdict], *, expected: int) -> Verdict:
     return Verdict(Phase.RUNNING, started, ready=unsure is None, served=True, reason=unsure)
 
 
-def with_others(head: Verdict, others: Sequence[Verdict]) -> Verdict:
-    """A cluster: its head, and what is missing of its other nodes. It is bound when all of them have once been."""
+def with_others(head: Verdict, others: Sequence[Verdict], *, expected: int) -> Verdict:
+    """A cluster of so many nodes: its head, and what is missing of the others. It is bound when all have once been."""
     starts = [each.started_at for each in (head, *others) if each.started_at is not None]
-    started = max(starts) if len(starts) == 1 + len(others) else None
-    up = sum(each.phase is Phase.RUNNING for each in others)
+    started = max(starts) if len(starts) >= expected else None
+    up = 1 + sum(each.phase is Phase.RUNNING for each in others)
     reason = head.reason
-    if reason is None and up < len(others):
+    if reason is None and up < expected:
         why = next((each.reason.message for each in others if each.reason is not None), "the rest is starting")
-        reason = Reason("nodes_missing", f"{up + 1} of {len(others) + 1} nodes are up: {why}.")
+        reason = Reason("nodes_missing", f"{up} of {expected} nodes are up: {why}.")
     return replace(head, started_at=started, reason=reason)
+
+
+def member(pod: Json) -> Verdict:
+    """Of a pod beside the head: one that is ready is up, however often it began again before."""
+    ready = condition(pod, "Ready").get("status") == "True" and not text(pod, "metadata", "deletionTimestamp")
+    return Verdict(Phase.RUNNING, started_at(pod), ready=True) if ready else verdict(pod, served=True)
+
+
+def nodes_wanted(own: Json | None) -> int:
+    """How many pods what makes them is to make, its head among them."""
+    groups = sum(number(group, "replicas") or 0 for group in rows(own, "spec", "workerGroupSpecs"))
+    return 1 + groups + (number(own, "spec", "worker", "replicas") or 0)
 
 
 def exit_code_of(pod: Json) -> int | None:

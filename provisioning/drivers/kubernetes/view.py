@@ -12,7 +12,9 @@ from provisioning.drivers.base import RunSpec
 from provisioning.drivers.kubernetes import record as records
 from provisioning.drivers.kubernetes.arrays import INDEX
 from provisioning.drivers.kubernetes.client import Api, Refused
+from provisioning.drivers.kubernetes.dasks import COMPONENT, SCHEDULER
 from provisioning.drivers.kubernetes.names import (
+    DASK,
     JOB,
     KIND,
     RAY,
@@ -35,6 +37,8 @@ from provisioning.drivers.kubernetes.status import is_over
 
 LOST_AFTER: Final = timedelta(minutes=5)
 """As long as Kubernetes itself leaves pods on a node that does not report."""
+_HEADS: Final = {RAY: (NODE_TYPE, HEAD), DASK: (COMPONENT, SCHEDULER)}
+"""The label by which the pod that serves is known among a cluster's."""
 RECORDER = "steelyard-record"
 """A field manager of its own: applying the claim again never takes the record away."""
 
@@ -130,8 +134,9 @@ def pods_of(api: Api, spot: Spot) -> tuple[Json, ...]:
 
 def head_of(pods: Sequence[Json], form: str) -> Json | None:
     """The pod that serves: the only one, or a cluster's head. Of several (one was replaced) the one that is over."""
-    if form == RAY:
-        pods = [pod for pod in pods if text(labels_of(pod), NODE_TYPE) == HEAD]
+    if form in _HEADS:
+        label, value = _HEADS[form]
+        pods = [pod for pod in pods if text(labels_of(pod), label) == value]
     over = [pod for pod in pods if is_over(pod)]
     return (over or [*pods])[-1] if pods else None
 

@@ -30,13 +30,25 @@ def answers(path: Path, *, seconds: float) -> bool:
 
 def rows(path: Path, question: str, *, seconds: float) -> list[dict[str, object]]:
     """The JSON list of objects at this path."""
-    try:
-        content = json.loads(_get(path, question, seconds=seconds))
-    except ValueError as error:
-        raise ProbeFailed(f"{question} did not answer in JSON") from error
+    content = _parsed(path, question, seconds=seconds)
     if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
         raise ProbeFailed(f"{question} did not answer with a list")
     return content
+
+
+def row(path: Path, question: str, *, seconds: float) -> dict[str, object]:
+    """The JSON object at this path."""
+    content = _parsed(path, question, seconds=seconds)
+    if not isinstance(content, dict):
+        raise ProbeFailed(f"{question} did not answer with an object")
+    return content
+
+
+def _parsed(path: Path, question: str, *, seconds: float) -> object:
+    try:
+        return json.loads(_get(path, question, seconds=seconds))
+    except ValueError as error:
+        raise ProbeFailed(f"{question} did not answer in JSON") from error
 
 
 def _get(path: Path, question: str, *, seconds: float) -> bytes:

@@ -11,7 +11,18 @@ import pytest
 
 from provisioning.drivers.base import RunSpec
 from provisioning.drivers.jobs import ArrayRun
-from provisioning.drivers.kubernetes import exporting, jobs, names, namespaces, queues, rays, runs, volumes, workspaces
+from provisioning.drivers.kubernetes import (
+    dasks,
+    exporting,
+    jobs,
+    names,
+    namespaces,
+    queues,
+    rays,
+    runs,
+    volumes,
+    workspaces,
+)
 from provisioning.drivers.kubernetes.namespaces import INTERNET, Egress, Ground
 from provisioning.drivers.kubernetes.reading import part, rows, words
 from provisioning.drivers.places import Place, Topology
@@ -37,6 +48,7 @@ SWEEP = (("LR", ("0.1", "it's")), ("SEED", ("1", "2")))
 TASKS = ArrayRun(tasks=(0, 2, 3), count=4, sweep=SWEEP, retries=2, fatal_codes=(7,), stops_at_failure=True)
 AN_ARRAY = replace(A_JOB, workers=2, array=TASKS)
 ON_SPOT = replace(WITH_ACCELERATORS, kind="job", command=("python", "train.py"), spot=True, attempt=3, interruptions=2)
+DASK = replace(WITH_ACCELERATORS, kind="cluster", framework="dask", workers=3)
 RAY = replace(WITH_ACCELERATORS, kind="cluster", framework="ray", workers=4)
 RACKS = Topology("racks", ("example.com/block", "example.com/rack", "kubernetes.io/hostname"))
 QUEUEING = replace(PLACE, offers=("kueue",), topology=RACKS)
@@ -74,6 +86,7 @@ WRITTEN = {
     "job-of-workers": lambda: exporting.exported(WORKERS, PLACE, Ground()),
     "array": lambda: exporting.as_yaml((jobs.job(AN_ARRAY, PLACE, "run-1"),)),
     "job-on-spot": lambda: exporting.as_yaml((jobs.job(ON_SPOT, PLACE, "run-1"),)),
+    "dask": lambda: exporting.as_yaml((dasks.cluster(DASK, PLACE, "run-1"),)),
     "ray": lambda: exporting.as_yaml((rays.cluster(RAY, PLACE, "run-1"),)),
     "exported": lambda: exporting.exported(SPEC, PLACE, Ground()),
     "queued-job-of-workers": lambda: exporting.as_yaml((runs.manifest(WORKERS, QUEUEING, "run-1"),)),

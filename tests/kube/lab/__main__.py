@@ -1,11 +1,13 @@
 """A real Kubernetes control plane on loopback, for development and tests.
 
-lab up [--fake-nodes N [--gpus G]] [--pool NAME:NODES:GPUS:PRODUCT]... [--kueue] [--kuberay] [--jobset] [--while PID]
+lab up [--fake-nodes N [--gpus G]] [--pool NAME:NODES:GPUS:PRODUCT]... [--kueue] [--kuberay] [--jobset] [--dask]
+       [--while PID]
                      build what is missing, start, wait until ready, print the admin kubeconfig's path;
                      run it again to add something to a running lab; --while ends it with that process
 lab down [--keep]    stop everything `up` started and drop the cluster's data (--keep keeps it)
 lab status           one line per process; exit 0 only when the API server is ready
-lab build [MODULE].. build now, and print where the binaries are: control-plane (the default), kueue, operators
+lab build [MODULE].. build now, and print where the binaries are: control-plane (the default), kueue, operators,
+                     dask (an environment of Python)
 lab lacks            print what this machine lacks for a lab; exit 0 only when that is nothing
 lab kubectl ...      the matching kubectl, as admin
 lab state            print the folder of this lab's state: logs (also the audit log) in run/, kubeconfigs in pki/
@@ -23,9 +25,12 @@ import shutil
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 from tests.kube.lab.binaries import build, lacks
 from tests.kube.lab.control_plane import start_control_plane, start_fake_nodes
+from tests.kube.lab.dask_operator import NAME as DASK
+from tests.kube.lab.dask_operator import build_environment, start_dask_operator
 from tests.kube.lab.operating import OPERATORS, start_operator
 from tests.kube.lab.places import ADMIN, API, HERE, PKI, RUN, STATE
 from tests.kube.lab.processes import answers, running, start, started, stop
@@ -43,6 +48,8 @@ def up(options: argparse.Namespace) -> None:
     for name in OPERATORS:  # Kueue last, since it looks which kinds there are when it starts
         if getattr(options, name):
             start_operator(name)
+    if options.dask:
+        start_dask_operator()
     if options.fake_nodes:
         options.pool.append(f"gpu:{options.fake_nodes}:{options.gpus}:{PRODUCT}")
     if options.pool:
@@ -83,6 +90,10 @@ def tell_lacks(_: argparse.Namespace) -> None:
     sys.exit(bool(lacks()))
 
 
+def made(module: str) -> Path:
+    return build_environment() if module == DASK else build(module)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "lab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS
@@ -93,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--gpus", type=int, default=8)
     command.add_argument("--pool", action="append", default=[], metavar="NAME:NODES:GPUS:PRODUCT")
     command.add_argument("--while", type=int, dest="pid", metavar="PID")
-    for name in OPERATORS:
+    for name in (*OPERATORS, DASK):
         command.add_argument(f"--{name}", action="store_true")
     command.set_defaults(run=up)
     command = commands.add_parser("keep")
@@ -104,7 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=down)
     command = commands.add_parser("build")
     command.add_argument("modules", nargs="*", metavar="MODULE")
-    command.set_defaults(run=lambda options: print(*map(build, options.modules or ["control-plane"]), sep="\n"))
+    command.set_defaults(run=lambda options: print(*map(made, options.modules or ["control-plane"]), sep="\n"))
     commands.add_parser("status").set_defaults(run=status)
     commands.add_parser("lacks").set_defaults(run=tell_lacks)
     commands.add_parser("state").set_defaults(run=lambda _: print(STATE))

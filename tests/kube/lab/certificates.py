@@ -9,7 +9,7 @@ import subprocess
 
 from tests.kube.lab.places import ADMIN, API, PKI
 
-USERS = ("admin", "fake-kubelet", "kuberay", "jobset", "kueue")
+USERS = ("admin", "fake-kubelet", "kuberay", "jobset", "kueue", "dask")
 
 
 def openssl(command: str) -> None:
