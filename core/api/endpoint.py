@@ -109,11 +109,15 @@ class Endpoint(APIView):
             return Answer(status=304, headers=headers)
         return Answer(build(), headers=headers)
 
-    def tagged(self, answer: HttpResponse) -> HttpResponse:
-        """An answer under an ETag of its content: for lists, and for what has no version; 304 where it is known."""
-        tag = versions.fingerprint(answer.content)
+    def tagged(self, answer: HttpResponse, *, version: int | None = None) -> HttpResponse:
+        """An answer under an ETag of its content: for lists, and for what has no version; 304 where it is known.
+
+        `version`: of what people set of it, where the rest changes by itself; If-Match then asks for that alone.
+        """
+        content = answer.content
+        tag = versions.fingerprint(content) if version is None else versions.with_content(version, content)
         headers = {"ETag": versions.etag(tag)}
-        if versions.matches(self.request.headers.get("If-None-Match"), tag):
+        if self.request.method in _SAFE and versions.matches(self.request.headers.get("If-None-Match"), tag):
             return Answer(status=304, headers=headers)
         answer.headers["ETag"] = headers["ETag"]
         return answer

@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 from core.errors import FieldError, Invalid, Stale
 
-_VERSION = re.compile(r'^"([0-9]{1,18})"$')
+_VERSION = re.compile(r'^"([0-9]{1,18})(?:-[0-9a-f]{24})?"$')
 
 
 def etag(version: int | str) -> str:
@@ -17,6 +17,11 @@ def etag(version: int | str) -> str:
 def fingerprint(content: bytes) -> str:
     """A version for what has none: equal content, equal version."""
     return blake2b(content, digest_size=12).hexdigest()
+
+
+def with_content(version: int, content: bytes) -> str:
+    """For what also changes by itself: other content is another ETag, while If-Match asks for the version alone."""
+    return f"{version}-{fingerprint(content)}"
 
 
 def matches(header: str | None, version: int | str) -> bool:

@@ -56,9 +56,12 @@ class Answering(Endpoint):
             return cluster_shapes.short(row)
         return cluster_shapes.full(row, access_of([row.pk]).get(row.pk))
 
+    def shown(self, row: ClusterRow) -> HttpResponse:
+        return self.tagged(self.answer(self.told(row)), version=row.revision)
+
     def done(self, act: Callable[[], ClusterRow]) -> HttpResponseBase:
         """200 with the cluster as it is then."""
-        return self.as_platform(lambda: self.answer(self.told(act())))
+        return self.as_platform(lambda: self.shown(act()))
 
 
 class Clusters(Answering):
@@ -111,20 +114,25 @@ class Cluster(Answering):
         row = next((row for row in catalogue.clusters() if row.pk == cluster_id), None)
         if row is None:
             raise NotFound("cluster", cluster_id)
-        return self.tagged(self.answer(self.told(row)))
+        return self.shown(row)
 
     @route(permission=MAY, verb="cluster.changed", scoped=False)
     @shape(
         summary="Change a cluster",
         input=ClusterChangeInput,
         output=ClusterOutput,
+        versioned=True,
         refuses=True,
         example=examples.CLUSTER,
     )
     def patch(self, request: Request, cluster_id: UUID) -> HttpResponseBase:
-        """Its label, and its storage classes for new disks."""
-        slug, asked = self.named(cluster_id), self.read(ClusterChangeInput)
-        return self.done(lambda: clusters.change(actor=self.actor, slug=slug, change=asked, now=self.moment))
+        """Its label, and its storage classes for new disks. If-Match asks for these alone, not for its health."""
+        slug, asked, expected = self.named(cluster_id), self.read(ClusterChangeInput), self.expected_version()
+        return self.done(
+            lambda: clusters.change(
+                actor=self.actor, slug=slug, change=asked, now=self.moment, expected_revision=expected
+            )
+        )
 
     @route(permission=MAY, verb="cluster.removed", scoped=False)
     @shape(summary="Remove a cluster", output=None, status=204, filters=RemovalFilters, refuses=True)

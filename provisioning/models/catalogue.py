@@ -48,6 +48,8 @@ class Cluster(UUIDModel):
     `out_of_service`: what of the capacity takes nothing new for now (broken, cordoned), by resource name. What runs on
     it goes on. `inventory_at`: when its nodes were last listed; from then on these two columns are what they say.
 
+    `revision` counts what people changed of its label and storage classes; `version` is of Kubernetes.
+
     `health_reason`: code and message of the last look that found something wanting. `offers`: what it has, by kind.
     """
 
@@ -68,6 +70,7 @@ class Cluster(UUIDModel):
     version = models.CharField(max_length=40, default="", blank=True)
     offers = models.JSONField(default=dict)
     checked_at = models.DateTimeField(null=True, blank=True)
+    revision = models.PositiveIntegerField(default=1)
 
     def __str__(self) -> str:
         return self.slug

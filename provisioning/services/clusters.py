@@ -11,7 +11,7 @@ from typing import Final
 from django.db import IntegrityError, transaction
 
 from core import audit
-from core.errors import Conflict, FieldError, Invalid, NotFound
+from core.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from core.outgoing import check_host
 from core.queue import enqueue_on_commit
 from core.types import Actor, Json, ObjectRef
@@ -101,22 +101,28 @@ def register(*, actor: Actor, registration: Registration, now: datetime) -> Clus
 
 
 @transaction.atomic
-def change(*, actor: Actor, slug: str, change: Change, now: datetime) -> Cluster:
-    """Another label, other storage classes. Disks that are there stay where they are. In the platform's scope."""
+def change(*, actor: Actor, slug: str, change: Change, now: datetime, expected_revision: int | None = None) -> Cluster:
+    """Another label, other storage classes. Disks that are there stay where they are. In the platform's scope.
+
+    Raises NotFound, Forbidden, Invalid and Conflict; Stale where it is no longer at the revision that was read.
+    """
     cluster = locked_cluster(actor, slug)
+    if expected_revision is not None and cluster.revision != expected_revision:
+        raise Stale("The cluster has changed since you read it. Read it again, then send your change.")
     access = ClusterAccess.objects.select_for_update().get(cluster=cluster)
     before: dict[str, Json] = {"label": cluster.label, "storage_classes": dict(access.storage_classes)}
     if change.label is not None:
         if problems := _problems_of_label(change.label):
             raise Invalid(problems)
         cluster.label = change.label.strip()
-        cluster.save(update_fields=["label"])
     if change.storage_classes is not None:
         if problems := _problems_of_classes(change.storage_classes):
             raise Invalid(problems)
         access.storage_classes = dict(change.storage_classes)
         access.save(update_fields=["storage_classes"])
         enqueue_on_commit(TaskName.CHECK_CLUSTER, cluster_id=cluster.pk)
+    cluster.revision += 1
+    cluster.save(update_fields=["label", "revision"])
     after: dict[str, Json] = {"label": cluster.label, "storage_classes": dict(access.storage_classes)}
     audit.record(actor, "cluster.changed", ref_of(cluster), now=now, before=before, after=after)
     return cluster

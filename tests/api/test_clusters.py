@@ -155,3 +155,38 @@ class TestActs:
         told = send(client, "post", f"{CLUSTERS}/{cluster.pk}/check").json()
 
         assert (told["health"], told["health_reason"]["code"]) == ("unreachable", "no_answer")
+
+
+class TestChange:
+    def test_what_somebody_else_has_changed_since_is_stale(self, client):
+        address = f"{CLUSTERS}/{registered().pk}"
+        read = client.get(address).headers["ETag"]
+        changed = send(client, "patch", address, {"label": "Hall 2"}, If_Match=read)
+
+        late = send(client, "patch", address, {"label": "Hall 3"}, If_Match=read)
+
+        is_problem(late, 412, "stale")
+        assert changed.status_code == 200
+        assert client.get(address).json()["label"] == "Hall 2"
+        assert send(client, "patch", address, {"label": "Hall 3"}, If_Match=changed.headers["ETag"]).status_code == 200
+        with scope.of_platform():
+            assert AuditEvent.objects.filter(verb="cluster.changed").count() == 2
+
+    def test_another_health_is_another_answer_and_no_other_revision(self, client, fleet):
+        address = f"{CLUSTERS}/{registered().pk}"
+        read = client.get(address).headers["ETag"]
+        assert send(client, "get", address, If_None_Match=read).status_code == 304
+        fleet.answer = DriverUnavailable("it is away")
+        send(client, "post", f"{address}/check")
+
+        again = send(client, "get", address, If_None_Match=read)
+        changed = send(client, "patch", address, {"label": "Hall 2"}, If_Match=read)
+
+        assert (again.status_code, again.json()["health"]) == (200, "unreachable")
+        assert changed.status_code == 200
+
+    @pytest.mark.parametrize("tag", ['"none"', '"7"', '"1-short"'])
+    def test_a_tag_that_it_never_had_is_stale(self, client, tag):
+        cluster = registered()
+
+        is_problem(send(client, "patch", f"{CLUSTERS}/{cluster.pk}", {"label": "Hall 2"}, If_Match=tag), 412, "stale")
