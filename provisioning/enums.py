@@ -153,6 +153,14 @@ class ClusterHealth(StrEnum):
     UNREACHABLE = "unreachable"
 
 
+class Drifted(StrEnum):
+    """What somebody else did to a thing of a project's ground: the first two are put right, the third is another's."""
+
+    CHANGED = "changed"
+    MISSING = "missing"
+    FOREIGN = "foreign"
+
+
 class LeakKind(StrEnum):
     """What there is without a wish: something that runs, a disk, an end that hangs; or a bill without a thing."""
 
@@ -185,6 +193,7 @@ class TaskName(StrEnum):
     SWEEP_INVENTORY = "provisioning.sweep_inventory"
     LIST_NODES = "provisioning.list_nodes"
     SWEEP_QUEUES = "provisioning.sweep_queues"
+    SWEEP_GROUNDS = "provisioning.sweep_grounds"
     SWEEP_CLUSTERS = "provisioning.sweep_clusters"
     CHECK_CLUSTER = "provisioning.check_cluster"
 

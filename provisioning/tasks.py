@@ -11,7 +11,7 @@ from core import scope
 from core.queue import enqueue_on_commit
 from provisioning.drivers.registry import driver_at
 from provisioning.enums import TaskName
-from provisioning.reconciler import reconcile, sweeping
+from provisioning.reconciler import grounds, reconcile, sweeping
 from provisioning.selectors.specs import places_in_use
 from provisioning.services import awaiting, cluster_health, cluster_standing, ledger_leaks, quota_drift
 from provisioning.services.entries import forget_expired
@@ -89,6 +89,11 @@ def sweep_inventory(**_: object) -> None:
 @shared_task(name=TaskName.SWEEP_QUEUES)
 def sweep_queues(**_: object) -> None:
     sweeping.sweep_queues(drivers=driver_at, clock=timezone.now)
+
+
+@shared_task(name=TaskName.SWEEP_GROUNDS)
+def sweep_grounds(**_: object) -> None:
+    grounds.sweep_grounds(drivers=driver_at, clock=timezone.now)
 
 
 @shared_task(name=TaskName.SWEEP_CLUSTERS)

@@ -15,7 +15,7 @@ from provisioning.api.describing import RegionOutput, words
 from provisioning.api.inputs import Switch
 from provisioning.drivers.base import Capabilities
 from provisioning.drivers.kubernetes.kubeconfig import MOST_BYTES
-from provisioning.enums import ClusterHealth, ClusterStanding
+from provisioning.enums import ClusterHealth, ClusterStanding, Drifted
 from provisioning.models import Cluster
 from provisioning.models.catalogue import flat_capacity
 from provisioning.selectors.clusters import Access
@@ -24,6 +24,7 @@ from provisioning.services.cluster_health import Finding
 from provisioning.services.clusters import Change
 
 CLUSTER_STANDINGS, CLUSTER_HEALTHS = words(ClusterStanding), words(ClusterHealth)
+DRIFTS = words(Drifted)
 G_co = TypeVar("G_co", bound=Given, covariant=True)
 _PLATFORM = "For the platform's own people alone."
 _PEM = 65_536
@@ -36,6 +37,26 @@ class ClusterOffersOutput(serializers.Serializer[object]):
     default_storage_class = serializers.CharField(allow_blank=True)
     devices = serializers.ListField(child=serializers.CharField(), help_text="Resource names of device plugins.")
     missing_rights = serializers.ListField(child=serializers.CharField(), help_text='Such as "create pods".')
+
+
+class DriftOutput(serializers.Serializer[object]):
+    project = serializers.UUIDField()
+    thing = serializers.CharField(help_text="Kind and name, such as NetworkPolicy default-deny.")
+    how = serializers.ChoiceField(DRIFTS)
+    by = serializers.CharField(allow_blank=True, help_text="Who wrote to it last beside the platform, if known.")
+
+
+class MendedOutput(serializers.Serializer[object]):
+    at = serializers.DateTimeField()
+    things = DriftOutput(many=True)
+
+
+class GroundOutput(serializers.Serializer[object]):
+    """What the last look at its projects' namespaces found. `mended`: what was last put right."""
+
+    namespaces = serializers.IntegerField()
+    mended = MendedOutput(allow_null=True)
+    foreign = DriftOutput(many=True, help_text="Policies of others in them, which let more through.")
 
 
 class ClusterOutput(RegionOutput):
@@ -59,6 +80,10 @@ class ClusterOutput(RegionOutput):
     )
     checked_at = serializers.DateTimeField(required=False, allow_null=True)
     inventory_at = serializers.DateTimeField(required=False, allow_null=True)
+    ground = GroundOutput(required=False, allow_null=True)
+    ground_at = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="When the ground of all its projects was last seen and put right."
+    )
 
 
 class WantingOutput(serializers.Serializer[object]):
@@ -179,6 +204,8 @@ def full(row: Cluster, access: Access | None) -> dict[str, object]:
         "storage_classes": dict(access.storage_classes) if access else {},
         "checked_at": row.checked_at,
         "inventory_at": row.inventory_at,
+        "ground": row.ground or None,
+        "ground_at": row.ground_at,
     }
 
 

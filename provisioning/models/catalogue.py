@@ -50,6 +50,8 @@ class Cluster(UUIDModel):
 
     `revision` counts what people changed of its label and storage classes; `version` is of Kubernetes.
 
+    `ground`: what the last look at its projects' namespaces found and put right; `ground_at`: when all were seen.
+
     `health_reason`: code and message of the last look that found something wanting. `offers`: what it has, by kind.
     """
 
@@ -71,6 +73,8 @@ class Cluster(UUIDModel):
     offers = models.JSONField(default=dict)
     checked_at = models.DateTimeField(null=True, blank=True)
     revision = models.PositiveIntegerField(default=1)
+    ground = models.JSONField(default=dict)
+    ground_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return self.slug

@@ -108,3 +108,10 @@ def history_of(cluster: Cluster, *, most: int) -> list[AuditEvent]:
     """What was done to it and found about it, newest first."""
     rows = AuditEvent.objects.filter(object_kind="cluster", object_id=str(cluster.pk))
     return list(rows.exclude(verb="cluster.viewed").order_by("-pk")[:most])
+
+
+def names_of_projects(ids: Collection[str]) -> dict[str, str]:
+    """organisation/project by id, of those that have had a workload. In the platform's scope."""
+    found = Workload.objects.filter(project_id__in=ids).order_by().distinct()
+    rows = found.values_list("project_id", "organization__slug", "project__slug")
+    return {str(key): f"{organization}/{slug}" for key, organization, slug in rows}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.http import HttpRequest, HttpResponse
@@ -61,6 +62,7 @@ def cluster_page(
         work = selectors.work_on([row.pk])[row.pk]
         access = selectors.access_of([row.pk]).get(row.pk)
         there = [_workload(each) for each in selectors.workloads_on(row, most=MOST_WORKLOADS)]
+        ground = _ground(row)
         history = entries_of(selectors.history_of(row, most=MOST_EVENTS), route="console-audit-event")
     context: dict[str, object] = {
         "cluster": _row(row, work),
@@ -68,6 +70,7 @@ def cluster_page(
         "nodes": [(Standing(word).value.replace("_", " "), count) for word, count in sorted(work.nodes.items())],
         "access": _access(access),
         "offers": _offers(row),
+        "ground": ground,
         "there": there,
         "more": work.running + work.waiting - len(there),
         "history": history,
@@ -124,6 +127,25 @@ def _offers(row: Cluster) -> dict[str, object]:
         "installed": [label for name, label in OFFERS.items() if name in installed],
         "absent": [label for name, label in OFFERS.items() if name not in installed],
     }
+
+
+def _ground(row: Cluster) -> dict[str, object]:
+    """What was last proven of its projects' namespaces; nothing where they were never looked at."""
+    if row.ground_at is None:
+        return {}
+    mended, foreign = row.ground.get("mended") or {}, row.ground.get("foreign", [])
+    names = selectors.names_of_projects({each["project"] for each in (*mended.get("things", ()), *foreign)})
+    return {
+        "at": row.ground_at,
+        "namespaces": row.ground["namespaces"],
+        "mended_at": datetime.fromisoformat(mended["at"]) if mended else None,
+        "mended": [_drift(each, names) for each in mended.get("things", ())],
+        "foreign": [_drift(each, names) for each in foreign],
+    }
+
+
+def _drift(told: dict[str, str], names: dict[str, str]) -> dict[str, str]:
+    return told | {"project": names.get(told["project"], told["project"])}
 
 
 def _workload(row: Workload) -> dict[str, object]:

@@ -32,10 +32,12 @@ from provisioning.drivers.base import (
     VolumeInUse,
     Watch,
 )
+from provisioning.drivers.ground import GroundProof
 from provisioning.drivers.inside import Happening, PodsSeen
 from provisioning.drivers.kubernetes import (
     activity,
     arrays,
+    grounds,
     inside,
     leftovers,
     logs,
@@ -80,7 +82,8 @@ ENDING_LAST = Reason("last_run_ending", "What is left of its last run is ending.
 
 class KubernetesDriver:
     """Offers WorkloadDriver, ListsRuns, ReportsActivity, FollowsLogs, RunsArrays, TellsPods, TellsHappenings,
-    KeepsVolumes, FindsStrays, TellsNodes, TellsChanges, TellsPlacement, FindsLeftovers, KeepsQueues, StatesCaveats."""
+    KeepsVolumes, FindsStrays, TellsNodes, TellsChanges, TellsPlacement, FindsLeftovers, KeepsQueues, KeepsGround,
+    StatesCaveats."""
 
     def __init__(self, place: Place, ground: Ground | None = None) -> None:
         if place.connection is None:
@@ -112,6 +115,12 @@ class KubernetesDriver:
             return queueing.keep(self.api, self.place, limits)
         except Refused as refused:
             raise DriverUnavailable(f"The cluster refuses a queue: {refused.message}") from refused
+
+    def keep_ground(self) -> GroundProof:
+        try:
+            return grounds.keep(self.api, self.place, self.ground)
+        except Refused as refused:
+            raise DriverUnavailable(f"The cluster refuses a project's ground: {refused.message}") from refused
 
     def observe(self, spec: RunSpec) -> Observation:
         return self._settled(Spot.of(spec)).observation

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from provisioning.drivers.base import Reason, RunSpec
 from provisioning.drivers.kubernetes.accelerators import AMD, NVIDIA, models_by_product
+from provisioning.drivers.kubernetes.comparing import says
 from provisioning.drivers.kubernetes.names import (
     CLUSTER,
     DOMAIN,
@@ -31,7 +32,6 @@ from provisioning.drivers.kubernetes.names import (
 from provisioning.drivers.kubernetes.objects import KUEUE
 from provisioning.drivers.kubernetes.reading import Json, at, condition, instant, labels_of, part, rows, text
 from provisioning.drivers.places import Place, Topology
-from provisioning.inventory.quantities import quantity
 
 OFFER: Final = "kueue"
 QUEUE_NAME: Final = "kueue.x-k8s.io/queue-name"
@@ -185,7 +185,7 @@ def fingerprint(spec: Json) -> str:
 
 def is_as_wanted(found: Json, wanted: Json) -> bool:
     """Whether it says what we want; what it says beside is others'. A cohort would let others borrow."""
-    return _says(part(found, "spec"), part(wanted, "spec")) and not text(found, "spec", "cohortName")
+    return says(part(found, "spec"), part(wanted, "spec")) and not text(found, "spec", "cohortName")
 
 
 def is_drift(found: Json, wanted: Json) -> bool:
@@ -272,21 +272,6 @@ def _nominal(resource: str, of: Flavor, limits: Mapping[str, int]) -> str:
 
 def _written(limit: int | None, resource: str, unit: str = "") -> str:
     return _NO_LIMIT.get(resource, _MANY) if limit is None else f"{limit}{unit if limit else ''}"
-
-
-def _says(found: object, wanted: object) -> bool:
-    if isinstance(wanted, Mapping):
-        return isinstance(found, Mapping) and all(_says(found.get(key), value) for key, value in wanted.items())
-    if isinstance(wanted, list):
-        return isinstance(found, list) and len(found) == len(wanted) and all(map(_says, found, wanted))
-    return found == wanted or _same_quantity(found, wanted)
-
-
-def _same_quantity(found: object, wanted: object) -> bool:
-    try:
-        return quantity(found) == quantity(wanted)
-    except ValueError:
-        return False
 
 
 def _slug(word: str) -> str:

@@ -16,9 +16,9 @@ def _may(verbs: str, *resources: str, group: str = "") -> Json:
 
 
 WORKSPACES: Final[tuple[Json, ...]] = (
-    _may("get create patch", "namespaces"),
-    _may("create patch", "resourcequotas", "limitranges", "serviceaccounts"),
-    _may("create patch", "networkpolicies", group="networking.k8s.io"),
+    _may("get list create patch", "namespaces"),
+    _may("list create patch", "resourcequotas", "limitranges", "serviceaccounts"),
+    _may("list create patch", "networkpolicies", group="networking.k8s.io"),
     _may("get list create patch delete", "persistentvolumeclaims"),
     _may("get list create delete", "statefulsets", group="apps"),
     _may("get list create delete", "jobs", group="batch"),
