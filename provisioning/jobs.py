@@ -17,7 +17,7 @@ from core.errors import FieldError
 from provisioning.types import ArraySpec, JobSpec
 
 COMES_BACK: Final = frozenset(
-    {"platform_stopped", "machine_restarted", "evicted", "interrupted", "node_lost", "preempted_by_kueue"}
+    {"platform_stopped", "machine_restarted", "evicted", "spot_interrupted", "node_lost", "preempted_by_kueue"}
 )
 """Ends that nobody wished and that are no failure: the wish stays, and the workload starts again."""
 MOST_WORKERS: Final = 256

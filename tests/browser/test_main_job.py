@@ -59,7 +59,7 @@ class TestMainJob:
         alice.go("/")
         page.get_by_role("main").get_by_role("link", name="Launch", exact=True).first.click()
         panel = page.locator("#panel")
-        page.get_by_role("radio", name="1 × H100").check()
+        page.locator("input[name=shape][value='1x-h100']").check()
         expect(panel).to_contain_text("$2.95164 / h")
         expect(panel).to_contain_text("8 H100 are left in the quota, 7 after")
         expect(panel).to_contain_text("$2,154.70")  # 730 h

@@ -46,7 +46,7 @@ def test_c49_a_spot_job_that_is_interrupted_runs_again_on_its_disk_and_spends_no
         ShapeOffer("h100-1-spot", "1 H100, spot", "H100", 1, 16, 200, H100, 1, capacity_kind=CapacityKind.SPOT)
     )
     job = stage.settle(aurora, a_job(aurora, shape="h100-1-spot"), machine, clock, seconds=2)
-    machine.crash(job.pk, code="interrupted", phase=Phase.STOPPED)
+    machine.crash(job.pk, code="spot_interrupted", phase=Phase.STOPPED)
 
     again = stage.settle(aurora, job, machine, clock, seconds=60)
 

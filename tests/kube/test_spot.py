@@ -39,7 +39,7 @@ def test_waits_while_there_is_none_and_then_runs_there_until_it_is_taken_back(ri
         ended = until(lambda: rig.driver.observe(spec), lambda seen: seen.phase in SETTLED, seconds=PATIENCE_S)
 
     assert ended.reason is not None
-    assert (ended.phase, ended.exit_code, ended.reason.code) == (Phase.STOPPED, None, "interrupted")
+    assert (ended.phase, ended.exit_code, ended.reason.code) == (Phase.STOPPED, None, "spot_interrupted")
 
 
 def test_what_pays_for_more_never_runs_there(rig: KubeRig) -> None:
@@ -47,7 +47,10 @@ def test_what_pays_for_more_never_runs_there(rig: KubeRig) -> None:
         rig.nodes = {"kubernetes.io/hostname": node}
         spec = rig.job()
         rig.present(spec)
-        seen = until(lambda: rig.driver.observe(spec), lambda seen: seen.reason, seconds=PATIENCE_S)
+        seen = until(
+            lambda: rig.driver.observe(spec),
+            lambda seen: seen.reason is not None and seen.reason.code == "unschedulable",
+            seconds=PATIENCE_S,
+        )
 
-    assert seen.reason is not None
-    assert seen.reason.code == "unschedulable"
+    assert (seen.phase, seen.started_at) == (Phase.STARTING, None)

@@ -229,7 +229,7 @@ def _taken(pod: Json) -> Reason:
         return Reason("removed_on_cluster", "Somebody removed its pod on the cluster.")
     if is_spot(pod):
         why = said or text(target, "reason") or "no reason given"
-        return Reason("interrupted", f"Its spot capacity was taken back: {why}")
+        return Reason("spot_interrupted", f"Its spot capacity was taken back: {why}")
     return Reason("evicted", f"The cluster took it off its node: {said or text(target, 'reason') or 'no reason given'}")
 
 
