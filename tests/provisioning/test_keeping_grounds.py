@@ -45,7 +45,7 @@ def cluster(db) -> Cluster:
 def sweep(clock):
     def sweep(*answers):
         clock.now += timedelta(minutes=5)
-        with registry.using("kubernetes", Grounds(*answers)):
+        with registry.using("kubernetes", Grounds(*answers)):  # type: ignore[arg-type]
             return sweep_grounds(drivers=registry.driver_at, clock=clock)
 
     return sweep
@@ -53,7 +53,9 @@ def sweep(clock):
 
 def alarms() -> list[dict[str, object]]:
     with scope.of_platform():
-        return [each.after for each in AuditEvent.objects.filter(verb="cluster.ground_drifted").order_by("at", "pk")]
+        return [
+            each.after or {} for each in AuditEvent.objects.filter(verb="cluster.ground_drifted").order_by("at", "pk")
+        ]
 
 
 def fresh(cluster: Cluster) -> Cluster:
