@@ -25,6 +25,8 @@ ALSO_NEEDS: Mapping[str, str] = {"/api/v1/workloads/<uuid:workload_id>/usage": P
 
 _HIDDEN = frozenset({403, 404})
 _NOT_READY = 503
+_NOT_SO = 409
+"""Somebody was let in, and the thing itself is not so that it could be answered: a workspace leaves no artefacts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,11 @@ def _fault(wanted: Expected, question: Question, reply: Reply) -> str:
     if wanted is Expected.SIGN_IN:
         return "" if _asks_to_sign_in(question, reply) else f"A visitor got {reply.status}, not the door."
     if wanted is Expected.ALLOWED:
-        return "" if reply.status < 400 else f"The role grants {question.permission}, but the route said no."
+        return (
+            ""
+            if reply.status < 400 or reply.status == _NOT_SO
+            else f"The role grants {question.permission}, but the route said no."
+        )
     if wanted is Expected.ABSENT:
         return "" if reply.status == 404 else f"A stranger got {reply.status}, where nothing ought to exist."
     return "" if reply.status in _HIDDEN else f"The role grants no {question.permission}, but the route let it in."

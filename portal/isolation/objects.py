@@ -38,6 +38,8 @@ SORTS: Mapping[str, Sort] = {
     "workload_id": Sort("provisioning.Workload"),
     "volume_id": Sort("provisioning.Volume", {"deleted_at": None}),
     "session_id": Sort("billing.UsageSession"),
+    "invoice_id": Sort("billing.InvoiceDocument", {"kind": "invoice"}),
+    "note_id": Sort("billing.InvoiceDocument", {"kind": "credit_note"}),
     "organization_id": Sort("tenants.Organization"),
     "organization_slug": Sort("tenants.Organization", value="slug"),
     "project_id": Sort("tenants.Project", {"closed_at": None}),
@@ -121,7 +123,7 @@ class Objects:
 def find(party: Party, stranger: Party, *, now: datetime) -> Objects:
     """Read in the platform's scope, by organisation: tables of every app, by name."""
     project, other = _projects(party, stranger)
-    found: dict[str, Found] = {"month": Found(now.strftime("%Y-%m"), "month")}
+    found: dict[str, Found] = {"month": Found(now.strftime("%Y-%m"), "month"), "position": Found("1", "position")}
     focused: set[str] = set()
     for name, sort in {**SORTS, **IMPLIED}.items():
         row, here = _row(sort, party, project)

@@ -252,7 +252,7 @@ def test_a_table_without_row_level_security_is_named(world):
 
 
 def test_every_name_in_an_address_has_a_sort_of_object():
-    known = {*objects.SORTS, *objects.OF_EVERYBODY, *objects.OF_THE_PLATFORM, "slug", "month"}
+    known = {*objects.SORTS, *objects.OF_EVERYBODY, *objects.OF_THE_PLATFORM, "slug", "month", "position"}
 
     assert {name for one in routes.addresses() for name in one.parameters} <= known
 
