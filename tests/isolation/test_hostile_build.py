@@ -121,6 +121,7 @@ class TestTasks:
 
         named -= {"provisioning.check_cluster", "provisioning.list_nodes"}  # they name a cluster, the platform's
         assert named == {
+            "billing.approval_settled",
             "core.deliver_audit",
             "provisioning.approval_settled",
             "provisioning.quota_returned",

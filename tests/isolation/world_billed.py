@@ -31,7 +31,8 @@ def bill(tenant: Tenant, project: str) -> dict[str, object]:
     for since in (JANUARY, FEBRUARY, MARCH):
         hold(tenant, project=project, sku=SKU, since=since, until=since + timedelta(hours=1))
     runs.run(now=JANUARY + timedelta(days=40))
-    books.describe(tenant, now=LONG_AGO)
+    name = tenant.organization.slug
+    books.describe(tenant, now=LONG_AGO, legal_name=f"{name} research", recipients=(f"finance@{name}.example",))
     with house.an_act(), tenant.scope():
         grants.grant(
             actor=tenant.system,
